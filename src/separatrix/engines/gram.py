@@ -1,0 +1,276 @@
+"""Engine `gram`: margins kept by columns of G = ZZᵀ, computed when first needed and shared by all runs on a problem.
+
+Right where d is large and n moderate. Float64 columns give the wrong sets of direct evaluation (a drift bound asks for
+a refresh whenever it leaves a sign open). Float32 columns take half the memory: margins are then off by about 1e-7 of
+‖z_i‖‖Φ‖, a row nearer to the plane than that may be judged wrongly, and every 100 iterations the margins start afresh.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from math import isinf
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from separatrix.engines.base import Sheet, measure, rule_of, start, unit_of, unshift
+from separatrix.kernels import gram
+from separatrix.kernels.rows import norm
+from separatrix.methods import Method
+from separatrix.problem import Problem, Vector
+from separatrix.trace import Measure
+
+HISTORY = 32  # products remembered
+BATCH = 32  # columns computed in one pass over the data,
+BLOCK_ROWS = 256  # by matrix products of this many rows
+SAVED = ("m", "start", "coef", "old_w", "old_q", "old_bits", "old_drift", "misses")
+SAVED_SCALARS = ("t", "held", "next", "drift", "length2", "since", "half", "patience")
+SHORT_REFRESH = 100
+
+
+@dataclass(frozen=True)
+class Gram:
+    """Options of the gram engine: `solve(..., engine=Gram(dtype="float32", memory=500e6))`.
+
+    memory : bytes for cached columns; by default a quarter of the machine's memory, at most 2 GB
+    dtype : of the columns, "float64" (exact wrong sets) or "float32" (half the memory)
+    """
+
+    memory: float | None = None
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ("float64", "float32"):
+            raise ValueError(f'Gram dtype must be "float64" or "float32", got {self.dtype!r}.')
+        if self.memory is not None and not self.memory > 0:
+            raise ValueError(f"Gram memory must be positive (bytes), got {self.memory!r}.")
+
+    def slots(self, n: int) -> int:
+        """How many columns of n entries fit."""
+        memory = min(2e9, physical_memory() / 4) if self.memory is None else self.memory
+        return min(n, int(memory // (n * np.dtype(self.dtype).itemsize)))
+
+
+def physical_memory() -> float:
+    """Bytes of memory the machine has."""
+    return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+
+
+class Cache:
+    """Columns of G for one problem, least recently used ones giving way."""
+
+    def __init__(self, sheet: Sheet, slots: int, dtype: str) -> None:
+        n, d = sheet.problem.n, sheet.problem.d
+        self.sheet, self.dtype = sheet, dtype
+        self.table = np.empty((slots, n), dtype=dtype)  # pages are only taken when written
+        self.slot = np.full(n, -1, dtype=np.int64)
+        self.owner = np.full(slots, -1, dtype=np.int64)
+        self.used = np.full(slots, -1, dtype=np.int64)
+        self.ones = np.ones(n)
+        self.vectors = np.zeros((BATCH, d + 2))
+
+    def compute(self, rows: NDArray[np.int64], t: int) -> None:
+        """Columns of these rows, in place of those unused for longest; those in use at t stay."""
+        oldest = np.argsort(self.used, kind="stable")
+        room = oldest[self.used[oldest] < t]
+        rows = rows[: len(room)]
+        data = self.sheet.data
+        for lo in range(0, len(rows), BATCH):
+            batch = rows[lo : lo + BATCH]
+            self.vectors[:] = 0.0
+            gram.dense_rows(data.rows, batch, len(batch), data.bias, data.sign, self.ones, self.vectors)
+            slots = room[lo : lo + len(batch)]
+            gone = self.owner[slots]
+            self.slot[gone[gone >= 0]] = -1
+            self._products(slots)
+            self.owner[slots], self.slot[batch], self.used[slots] = batch, slots, t
+
+    def _products(self, slots: NDArray[np.int64]) -> None:
+        """Z times the batch of vectors, into these slots, by BLAS on blocks of rows.
+
+        Blocks and batch always have the same shape and BLAS runs on one thread inside a block, so a column has the same
+        bits whatever it is computed with and on however many threads.
+        """
+        problem, data = self.sheet.problem, self.sheet.data
+        vectors = np.ascontiguousarray(self.vectors[:, :-1].T)
+        if problem.sparse:
+            from scipy.sparse import csr_matrix
+
+            values, indices, indptr = problem.rows
+            X = csr_matrix((values, indices, indptr), shape=(problem.n, problem.d), copy=False)
+        else:
+            X = problem.rows[0]
+
+        def block(lo: int) -> None:
+            hi = min(lo + BLOCK_ROWS, problem.n)
+            part = X[lo:hi] @ vectors[:-1] if X.dtype == np.float64 else X[lo:hi].astype(np.float64) @ vectors[:-1]
+            part = (part + data.bias * vectors[-1]) * data.sign[lo:hi, None]
+            self.table[slots, lo:hi] = part.T[: len(slots)]
+
+        with blas().limit(limits=1, user_api="blas"):
+            run_all(block, range(0, problem.n, BLOCK_ROWS), data.threads)
+
+    def forget_times(self) -> None:
+        """A new run counts its iterations from 0."""
+        self.used[self.owner >= 0] = 0
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """The BLAS libraries loaded in this process."""
+    return ThreadpoolController()
+
+
+def run_all(work: Callable[[int], None], items: range, threads: int) -> None:
+    """Do the work for every item, on several threads where allowed."""
+    if threads == 1:
+        for item in items:
+            work(item)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, items))
+
+
+_caches: WeakKeyDictionary[Problem, dict[tuple[int, str], Cache]] = WeakKeyDictionary()
+
+
+def shared_cache(sheet: Sheet, slots: int, dtype: str) -> Cache:
+    """The columns of this problem, kept as long as the problem lives: a sweep over step sizes computes them once."""
+    return _caches.setdefault(sheet.problem, {}).setdefault((slots, dtype), Cache(sheet, slots, dtype))
+
+
+class GramEngine:
+    """Margins and coefficients of Φ; Φ itself is put together when asked for."""
+
+    def __init__(self, problem: Problem, method: Method, theta0: Vector | None, options: Gram) -> None:
+        self.name = "gram"
+        self.problem, self.method, self.options = problem, method, options
+        self.sheet = Sheet(problem)
+        self.rule = rule_of(problem, method)
+        n, H = problem.n, HISTORY
+        slots = options.slots(n)
+        if slots < 1:
+            raise ValueError(f"the gram engine has no memory for one column of {n} rows; raise Gram(memory=…) or use lazy.")
+        self.cache = shared_cache(self.sheet, slots, options.dtype)
+        self.cache.forget_times()
+        self.phi0 = start(problem, method, theta0)
+        self._phi = self.phi0.copy()
+        self.state = gram.Gram(
+            m=np.zeros(n),
+            start=np.zeros(n),
+            coef=np.zeros(n),
+            w=np.zeros(n),
+            active=np.zeros(n, dtype=np.int64),
+            bits=np.zeros(-(-n // 64), dtype=np.uint64),
+            old_w=np.zeros((H, n)),
+            old_q=np.zeros((H, n)),
+            old_bits=np.zeros((H, -(-n // 64)), dtype=np.uint64),
+            old_drift=np.zeros(H),
+            cache=self.cache.table,
+            slot=self.cache.slot,
+            used=self.cache.used,
+            misses=np.zeros(n, dtype=np.int64),
+            need=np.zeros(n, dtype=np.int64),
+            delta=np.zeros(n),
+            c=np.zeros(1, dtype=gram.CONTROL),
+        )
+        self.c = self.state.c[0]
+        self.c["longest"] = problem.r[problem.weight > 0].max()
+        exact = options.dtype == "float64"
+        self.c["column_error"] = 2.0**-53 * (self.sheet.data.width + 8) if exact else 0.0
+        self.refresh()
+        self.state.start[:] = self.state.m
+        self.c["half"] = isinf(method.gamma) and not self.phi0.any() and method.order is None
+
+    @property
+    def t(self) -> int:
+        """Updates made."""
+        return int(self.c["t"])
+
+    @property
+    def errors(self) -> int:
+        """Wrong rows at this iterate."""
+        return int(self.c["errors"])
+
+    def advance(self, steps: int, stop: bool) -> None:
+        """Up to `steps` updates; with `stop`, none once no row is wrong."""
+        end, sheet = self.t + steps, self.sheet
+        while True:
+            left = end - self.t
+            if self.options.dtype == "float32":
+                left = min(left, max(1, SHORT_REFRESH - int(self.c["since"])))
+            said = gram.advance(sheet.data, self.rule, self.state, left, stop, sheet.starts, sheet.parts, sheet.total)
+            if said == gram.COLUMNS:
+                self.cache.compute(self.state.need[: self.c["n_need"]].copy(), self.t)
+            elif said == gram.REFRESH or (self.options.dtype == "float32" and self.c["since"] >= SHORT_REFRESH):
+                self.refresh()
+            elif self.t >= end or (stop and self.errors == 0):
+                return
+
+    def refresh(self) -> None:
+        """Φ from its coefficients, all margins anew."""
+        sheet = self.sheet
+        gram.refresh(sheet.data, self.state, self.phi0, self._phi, sheet.starts, sheet.parts, sheet.total)
+
+    def vector(self) -> Vector:
+        """Φ, put together from its coefficients."""
+        idx = np.flatnonzero(self.state.coef)
+        return self.phi0 + self.sheet.sum(idx, self.state.coef)[:-1]
+
+    def use_threads(self, count: int) -> None:
+        """Run the kernels on this many threads."""
+        self.sheet.use_threads(count)
+
+    def phi(self) -> Vector:
+        """φ_t in the problem's own scale."""
+        return self.vector() / unit_of(self.problem, self.method) * self.problem.scale
+
+    def check(self) -> bool:
+        """Whether every row is right, by a direct product with the raw rows."""
+        if self.sheet.lowest(self.vector()) > 0:
+            return True
+        self.refresh()
+        self.advance(0, False)
+        return self.errors == 0
+
+    def measure(self) -> Measure:
+        """The numbers of this iterate; ‖Φ‖² = Σ coef_i m_i + Φ_0ᵀΦ and ‖Σwz‖² = Σ w_i q_i need no pass over the data."""
+        st, c = self.state, self.c
+        active = st.active[: c["n_active"]].copy()
+        length2 = float(st.coef @ (st.m + st.start)) + float(self.phi0 @ self.phi0)
+        grad = norm(self.sheet.sum(active, st.w)[:-1])
+        low = float(c["low"])
+        grad *= unshift(self.rule, low)
+        length = float(np.sqrt(length2)) if 1e-200 < length2 < 1e200 else norm(self.vector())
+        return measure(self.problem, self.method, self.rule, st.m, active, low, length, grad)
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """All but the columns themselves, which are computed anew from the list of their rows."""
+        state = {name: getattr(self.state, name).copy() for name in SAVED}
+        state |= {name: np.array(self.c[name]) for name in SAVED_SCALARS}
+        held = self.cache.owner >= 0
+        order = np.argsort(self.cache.used[held], kind="stable")
+        state["columns"] = self.cache.owner[held][order]
+        return state
+
+    def load(self, state: dict[str, NDArray[Any]]) -> None:
+        """Back to a saved state."""
+        for name in SAVED:
+            getattr(self.state, name)[:] = state[name]
+        for name in SAVED_SCALARS:
+            self.c[name] = state[name][()]
+        missing = state["columns"][self.cache.slot[state["columns"]] < 0]
+        self.cache.compute(missing, 1)
+        self.c["evaluated"], self.c["near"] = False, -1
+
+    def stats(self) -> dict[str, int]:
+        """Rows and columns read so far, and columns held."""
+        held = int((self.cache.owner >= 0).sum())
+        return {"rows_read": int(self.c["rows_read"]), "columns_read": int(self.c["columns_read"]), "columns": held}

@@ -1,0 +1,244 @@
+"""Rows in, dot products and sums out: the only loops that touch the data.
+
+Rows come as a tuple, `(X,)` for a C-ordered dense array or `(data, indices, indptr)` for CSR, and `bias` is the value of an
+appended constant column (0: none), so a vector `phi` always has d + 1 entries. Data may be float32 or float64; every
+product and sum is float64, so float32 data walk exactly as their float64 copy would.
+
+One canonical order of sums, whatever the engine and the threads: a margin is one call of the same dot product wherever it
+is needed; a weighted sum of rows runs in index order inside blocks of consecutive rows, then over the blocks in order.
+Rows of weight zero may be left out: adding 0 changes no bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+from numba.extending import overload
+
+REASSOCIATE = {"reassoc", "contract", "nsz"}  # lets the compiler keep several partial sums; infinities and NaN stay legal
+FUSE = {"contract", "nsz"}  # a*b + c in one rounding, the order of sums as written
+CHUNK = 64  # rows per unit of parallel work
+WORTH = 60_000  # entries read below which a second thread costs more than it saves
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def _dot4(a, b, c, e, phi):
+    """Four rows against one vector: phi is loaded once for the four."""
+    sa = sb = sc = se = 0.0
+    for k in range(a.shape[0]):
+        p = phi[k]
+        sa += np.float64(a[k]) * p
+        sb += np.float64(b[k]) * p
+        sc += np.float64(c[k]) * p
+        se += np.float64(e[k]) * p
+    return sa, sb, sc, se
+
+
+@njit(cache=True, nogil=True, fastmath=FUSE)
+def _add4(ca, a, cb, b, cc, c, ce, e, out):
+    """out += ca a + cb b + cc c + ce e, the four added in this order."""
+    for k in range(a.shape[0]):
+        s = out[k] + ca * np.float64(a[k])
+        s += cb * np.float64(b[k])
+        s += cc * np.float64(c[k])
+        out[k] = s + ce * np.float64(e[k])
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def _dot_csr(data, indices, start, end, phi):
+    s = 0.0
+    for k in range(start, end):
+        s += np.float64(data[k]) * phi[indices[k]]
+    return s
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def _dot1(a, phi):
+    s = 0.0
+    for k in range(a.shape[0]):
+        s += np.float64(a[k]) * phi[k]
+    return s
+
+
+def margins(rows: Any, idx: Any, lo: int, hi: int, phi: Any, bias: float, sign: Any, m: Any) -> None:
+    """m[i] = sign_i (a_iᵀφ + bias φ_d) for i in idx[lo:hi]."""
+
+
+def accumulate(rows: Any, idx: Any, lo: int, hi: int, w: Any, bias: float, sign: Any, d: int, out: Any) -> None:
+    """out[:d+1] += Σ w_i sign_i (a_i, bias) over i in idx[lo:hi], in that order; out[d+1] += Σ w_i."""
+
+
+def row_dot(rows: Any, i: int, phi: Any, bias: float) -> float:
+    """a_iᵀφ + bias φ_d: one row alone, for the row-at-a-time perceptron."""
+    return 0.0
+
+
+@overload(margins)
+def _margins(rows, idx, lo, hi, phi, bias, sign, m):
+    if len(rows) == 3:
+
+        def csr(rows, idx, lo, hi, phi, bias, sign, m):
+            data, indices, indptr = rows
+            tail = bias * phi[phi.shape[0] - 1]
+            for j in range(lo, hi):
+                i = idx[j]
+                m[i] = sign[i] * (_dot_csr(data, indices, indptr[i], indptr[i + 1], phi) + tail)
+
+        return csr
+
+    def dense(rows, idx, lo, hi, phi, bias, sign, m):
+        X = rows[0]
+        tail = bias * phi[phi.shape[0] - 1]
+        for j in range(lo, hi, 4):  # a short last group repeats its last row: every row meets the same code
+            a, b, c, e = idx[j], idx[min(j + 1, hi - 1)], idx[min(j + 2, hi - 1)], idx[min(j + 3, hi - 1)]
+            sa, sb, sc, se = _dot4(X[a], X[b], X[c], X[e], phi)
+            m[a] = sign[a] * (sa + tail)
+            m[b] = sign[b] * (sb + tail)
+            m[c] = sign[c] * (sc + tail)
+            m[e] = sign[e] * (se + tail)
+
+    return dense
+
+
+@overload(accumulate)
+def _accumulate(rows, idx, lo, hi, w, bias, sign, d, out):
+    if len(rows) == 3:
+
+        def csr(rows, idx, lo, hi, w, bias, sign, d, out):
+            data, indices, indptr = rows
+            for j in range(lo, hi):
+                i = idx[j]
+                c = w[i] * sign[i]
+                for k in range(indptr[i], indptr[i + 1]):
+                    out[indices[k]] += c * np.float64(data[k])
+                out[d] += c * bias
+                out[d + 1] += w[i]
+
+        return csr
+
+    def dense(rows, idx, lo, hi, w, bias, sign, d, out):
+        X = rows[0]
+        for j in range(lo, hi, 4):  # a short last group is filled with weight 0
+            a, b, c, e = idx[j], idx[min(j + 1, hi - 1)], idx[min(j + 2, hi - 1)], idx[min(j + 3, hi - 1)]
+            wb, wc, we = (w[b] if j + 1 < hi else 0.0), (w[c] if j + 2 < hi else 0.0), (w[e] if j + 3 < hi else 0.0)
+            _add4(w[a] * sign[a], X[a], wb * sign[b], X[b], wc * sign[c], X[c], we * sign[e], X[e], out)
+            for i in range(j, min(j + 4, hi)):
+                out[d] += w[idx[i]] * sign[idx[i]] * bias
+                out[d + 1] += w[idx[i]]
+
+    return dense
+
+
+@overload(row_dot)
+def _row_dot(rows, i, phi, bias):
+    if len(rows) == 3:
+
+        def csr(rows, i, phi, bias):
+            return _dot_csr(rows[0], rows[1], rows[2][i], rows[2][i + 1], phi) + bias * phi[phi.shape[0] - 1]
+
+        return csr
+
+    def dense(rows, i, phi, bias):
+        return _dot1(rows[0][i], phi) + bias * phi[phi.shape[0] - 1]
+
+    return dense
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _margins_parallel(rows, idx, count, phi, bias, sign, m):
+    for c in prange((count + CHUNK - 1) // CHUNK):
+        margins(rows, idx, c * CHUNK, min((c + 1) * CHUNK, count), phi, bias, sign, m)
+
+
+@njit(cache=True, nogil=True)
+def evaluate_rows(data, idx, count, phi, m):
+    """Margins of the rows idx[:count], on all threads where there is work for them."""
+    if data.threads > 1 and count * data.width > WORTH:
+        _margins_parallel(data.rows, idx, count, phi, data.bias, data.sign, m)
+    else:
+        margins(data.rows, idx, 0, count, phi, data.bias, data.sign, m)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _sum_blocks_parallel(rows, idx, starts, used, w, bias, sign, parts):  # parallel loops take no nested tuples
+    for b in prange(used):
+        parts[b, :] = 0.0
+        accumulate(rows, idx, starts[b], starts[b + 1], w, bias, sign, parts.shape[1] - 2, parts[b])
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(data, idx, count, w, starts, parts, out):
+    """out = Σ w_i z_i over the rows idx[:count] (ascending), out[d+1] = Σ w_i: blocks of rows, then blocks in order."""
+    used = 0
+    block = -1
+    for j in range(count):
+        b = idx[j] // data.block
+        if b != block:
+            starts[used] = j
+            used += 1
+            block = b
+    starts[used] = count
+    if data.threads > 1 and used > 1 and count * data.width > WORTH:
+        _sum_blocks_parallel(data.rows, idx, starts, used, w, data.bias, data.sign, parts)
+    else:
+        for b in range(used):
+            parts[b, :] = 0.0
+            accumulate(data.rows, idx, starts[b], starts[b + 1], w, data.bias, data.sign, parts.shape[1] - 2, parts[b])
+    add_blocks(parts, used, out)
+
+
+@njit(cache=True, nogil=True)
+def add_blocks(parts, used, out):
+    out[:] = 0.0
+    for b in range(used):
+        for k in range(out.shape[0]):
+            out[k] += parts[b, k]
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def norm(v):
+    """‖v‖ without overflow or underflow on the way; NaN or infinity where v has one."""
+    s = 0.0
+    for k in range(v.shape[0]):
+        s += np.float64(v[k]) * np.float64(v[k])
+    if 1e-290 < s < 1e290:
+        return np.sqrt(s)
+    big = 0.0
+    for k in range(v.shape[0]):
+        if not abs(v[k]) <= big:
+            big = abs(np.float64(v[k]))
+    if big == 0.0 or not np.isfinite(big):
+        return big
+    s = 0.0
+    for k in range(v.shape[0]):
+        s += (np.float64(v[k]) / big) ** 2
+    return big * np.sqrt(s)
+
+
+def row_norm(rows: Any, i: int) -> float:
+    """‖a_i‖."""
+    return 0.0
+
+
+@overload(row_norm)
+def _row_norm(rows, i):
+    if len(rows) == 3:
+
+        def csr(rows, i):
+            return norm(rows[0][rows[2][i] : rows[2][i + 1]])
+
+        return csr
+
+    def dense(rows, i):
+        return norm(rows[0][i])
+
+    return dense
+
+
+@njit(cache=True, nogil=True)
+def row_norms(rows, r):
+    """r[i] = ‖a_i‖; a NaN or an infinity in row i shows in r[i]."""
+    for i in range(r.shape[0]):
+        r[i] = row_norm(rows, i)

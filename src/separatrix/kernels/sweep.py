@@ -1,0 +1,134 @@
+"""The row-at-a-time perceptron: φ⁺ = φ + z_j for one wrong row j, in one of three orders.
+
+A row seen at margin m_i stays right while φ has travelled less than m_i/r_i, so the lazy engine passes it by unread. The
+path length is counted from the start of the sweep (`reach` is rebased there), which keeps its rounding small.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from separatrix.kernels.batch import EPS
+from separatrix.kernels.rows import accumulate, evaluate_rows, norm, row_dot
+
+
+class Sweep(NamedTuple):
+    """What the perceptron carries from one row to the next."""
+
+    phi: Any
+    m: Any
+    reach: Any  # a lower bound on the margin of row i is reach_i - r_i·path
+    order: Any  # this sweep's order of rows
+    ones: Any
+    phi_and_count: Any  # φ is a view of its first d + 1 entries
+    c: Any
+
+
+CONTROL = np.dtype(
+    [
+        ("t", "i8"),  # updates made
+        ("epoch", "i8"),  # sweeps finished
+        ("position", "i8"),  # rows of this sweep already seen
+        ("clean", "i8"),  # rows in a row that were right
+        ("moved", "i8"),  # updates since the path was last counted from 0
+        ("path", "f8"),
+        ("length", "f8"),  # ‖φ‖ when the path was last counted from 0
+        ("rows_read", "i8"),
+    ]
+)
+
+
+@njit(cache=True, nogil=True)
+def sweep(data, st, steps, lazy):
+    """Go on through this sweep until it ends, `steps` updates are made, or every row was right in turn."""
+    c = st.c[0]
+    n = st.m.shape[0]
+    end = c.t + steps
+    while c.position < n and c.t < end and c.clean < n:
+        i = st.order[c.position]
+        c.position += 1
+        if not (lazy and st.reach[i] - data.r[i] * reached(st) > 0.0):
+            st.m[i] = data.sign[i] * row_dot(data.rows, i, st.phi, data.bias)
+            c.rows_read += 1
+            if st.m[i] <= 0.0:
+                add_row(data, st, i)
+                st.reach[i] = -np.inf
+                c.clean = 0
+                continue
+            st.reach[i] = st.m[i] + data.r[i] * c.path
+        c.clean += 1
+    if c.position == n:
+        c.position = 0
+        c.epoch += 1
+        rebase(data, st)
+
+
+@njit(cache=True, nogil=True)
+def most_wrong(data, st, steps, lazy):
+    """Up to `steps` updates, each with the row of smallest margin (the lowest index on ties), while that is ≤ 0."""
+    c = st.c[0]
+    n = st.m.shape[0]
+    end = c.t + steps
+    while True:
+        if not lazy:
+            evaluate_rows(data, data.every, n, st.phi, st.m)
+            c.rows_read += n
+        path = reached(st)
+        best = -1
+        for i in range(n):
+            if lazy:
+                if best >= 0 and st.reach[i] - data.r[i] * path > st.m[best]:
+                    continue
+                evaluate_rows(data, data.every[i : i + 1], 1, st.phi, st.m)
+                st.reach[i] = st.m[i] + data.r[i] * c.path
+                c.rows_read += 1
+            if best < 0 or st.m[i] < st.m[best]:
+                best = i
+        c.clean = n if st.m[best] > 0.0 else 0
+        if c.clean == n or c.t >= end:
+            return
+        add_row(data, st, best)
+        if c.moved >= n:
+            rebase(data, st)
+
+
+@njit(cache=True, nogil=True)
+def reached(st):
+    """The path so far, and slack for the rounding of dot products and of the path itself."""
+    c = st.c[0]
+    return c.path + 4.0 * EPS * (st.phi.shape[0] + 8 + c.moved) * (c.length + 2.0 * c.path)
+
+
+@njit(cache=True, nogil=True)
+def add_row(data, st, i):
+    c = st.c[0]
+    d = st.phi.shape[0] - 1
+    accumulate(data.rows, data.every, i, i + 1, st.ones, data.bias, data.sign, d, st.phi_and_count)
+    c.t += 1
+    c.moved += 1
+    c.path += data.r[i]
+
+
+@njit(cache=True, nogil=True)
+def rebase(data, st):
+    """Count the path from here."""
+    c = st.c[0]
+    path = reached(st)
+    for i in range(st.m.shape[0]):
+        st.reach[i] -= data.r[i] * path
+    c.path = 0.0
+    c.moved = 0
+    c.length = norm(st.phi)
+
+
+@njit(cache=True, nogil=True)
+def check(data, st):
+    """The smallest margin, by the dot product that the sweep decides with."""
+    low = np.inf
+    for i in range(st.m.shape[0]):
+        st.m[i] = data.sign[i] * row_dot(data.rows, i, st.phi, data.bias)
+        low = min(low, st.m[i])
+    return low

@@ -1,0 +1,224 @@
+"""(X, y) → Problem: rows checked once at the door, then trusted everywhere.
+
+Rows are z_i = y_i a_i, never stored: the sign goes beside the row. C-ordered float32 and float64 arrays (memory maps
+among them) and CSR matrices are used where they are, without a copy. Other dense input is copied once: to float32 where
+that loses nothing (booleans, integers up to 16 bits), to float64 otherwise.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from math import frexp, isfinite, ldexp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+INTERCEPT_SCALE = 1.0  # the value of the constant column that fit_intercept appends
+EXACT = 2.0**53  # whole numbers up to here are float64 numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Validated rows and labels.
+
+    Attributes
+    ----------
+    rows : `(X,)` for dense rows, `(data, indices, indptr)` for CSR
+    sign : y_i / scale, so that z_i / scale = sign_i (a_i, bias)
+    weight : sample weights s_i, zero for rows left out
+    r : ‖z_i‖ / scale
+    scale : a power of two, 1 unless the data are so large or small that squares would leave float64
+    bias : value of the appended constant column, 0 without an intercept
+    classes : the two labels; the second, larger one is +1
+    """
+
+    rows: tuple[Any, ...]
+    sign: Vector
+    weight: Vector
+    r: Vector
+    scale: float
+    bias: float
+    classes: NDArray[Any]
+    d: int
+
+    @property
+    def n(self) -> int:
+        """Number of rows, those of weight zero included."""
+        return len(self.sign)
+
+    @property
+    def size(self) -> float:
+        """Σ s_i, which is n without sample weights."""
+        return float(self.weight.sum())
+
+    @property
+    def R(self) -> float:
+        """The longest row, max ‖z_i‖ over rows with a weight."""
+        return float(self.r[self.weight > 0].max()) * self.scale
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows are CSR."""
+        return len(self.rows) == 3
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes the rows take."""
+        return sum(int(a.nbytes) for a in self.rows)
+
+    def unpad(self, vector: Vector) -> Vector:
+        """From d + 1 entries to those the user has: the last is the intercept, or nothing."""
+        return vector.copy() if self.bias else vector[:-1].copy()
+
+
+def make_problem(
+    X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bool = False, intercept_scale: float = INTERCEPT_SCALE
+) -> Problem:
+    """Check (X, y) and wrap them; every complaint about data is raised here."""
+    rows, n, d, names = _rows(X)
+    sign, classes = _labels(y, n)
+    weight = _weights(sample_weight, n)
+    r = np.empty(n)
+    from separatrix.kernels.rows import row_norms
+
+    row_norms(rows, r)
+    if not np.isfinite(r).all():
+        _complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), names)
+    bias = float(intercept_scale) if fit_intercept else 0.0
+    if not isfinite(bias) or bias < 0:
+        raise ValueError(f"intercept_scale must be positive and finite, got {intercept_scale!r}.")
+    r = np.hypot(r, bias)
+    top = float(r[weight > 0].max())
+    scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else ldexp(1.0, frexp(top)[1])
+    return Problem(rows, sign / scale, weight, r / scale, scale, bias, classes, d)
+
+
+def _frozen(a: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view: kernels are compiled for one kind of array, whatever the user's flags."""
+    view = a.view()
+    view.flags.writeable = False
+    return view
+
+
+def _rows(X: Any) -> tuple[tuple[Any, ...], int, int, list[str] | None]:
+    names = _column_names(X)
+    sparse = sys.modules.get("scipy.sparse")  # an object cannot be sparse unless its module is loaded
+    if sparse is not None and sparse.issparse(X):
+        return _csr_rows(X)
+    if np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
+        i, j = np.argwhere(np.ma.getmaskarray(X))[0]
+        raise ValueError(f"X has a masked entry at row {i}, column {j}; fill it or drop the row.")
+    A = np.asarray(X)
+    if A.ndim != 2:
+        raise ValueError(f"X must have two dimensions (rows, columns), got shape {A.shape}.")
+    n, d = A.shape
+    if n == 0 or d == 0:
+        raise ValueError(f"X is empty: shape {A.shape}; it needs at least one row and one column.")
+    if A.dtype == object:
+        A = _from_objects(A, names)
+    if A.dtype.kind not in "fiub":
+        raise ValueError(f"X must be numeric, got dtype {A.dtype}; encode text and dates as numbers first.")
+    dtype = _float_type(A)
+    return (_frozen(np.ascontiguousarray(A, dtype=dtype)),), n, d, names
+
+
+def _float_type(A: NDArray[Any]) -> Any:
+    """float32 where it holds every value exactly or already is the user's choice, float64 otherwise."""
+    if A.dtype.kind in "iu" and A.dtype.itemsize == 8 and A.size and max(abs(int(A.min())), abs(int(A.max()))) > EXACT:
+        raise ValueError("X has whole numbers beyond 2**53, which float64 cannot hold; subtract an offset or scale them.")
+    small = A.dtype.kind == "b" or (A.dtype.kind in "iu" and A.dtype.itemsize <= 2)
+    return np.float32 if small or (A.dtype.kind == "f" and A.dtype.itemsize <= 4) else np.float64
+
+
+def _csr_rows(X: Any) -> tuple[tuple[Any, ...], int, int, None]:
+    n, d = X.shape
+    if n == 0 or d == 0:
+        raise ValueError(f"X is empty: shape {X.shape}; it needs at least one row and one column.")
+    C = X.tocsr()
+    if C.dtype.kind not in "fiub":
+        raise ValueError(f"X must be numeric, got dtype {C.dtype}.")
+    if not C.has_canonical_format:
+        C = C.copy() if C is X else C
+        C.sum_duplicates()
+    C.check_format(full_check=True)
+    data = np.ascontiguousarray(C.data, dtype=_float_type(C.data))
+    return (_frozen(data), _frozen(C.indices), _frozen(C.indptr)), n, d, None
+
+
+def _column_names(X: Any) -> list[str] | None:
+    """Names of a data frame's columns, for messages."""
+    columns = getattr(X, "columns", None)
+    return None if columns is None else [str(c) for c in columns]
+
+
+def _from_objects(A: NDArray[Any], names: list[str] | None) -> Vector:
+    """Objects (frames of mixed columns, nested lists) to floats, naming the first entry that is no number."""
+    try:
+        return A.astype(np.float64)
+    except (TypeError, ValueError):
+        for i, j in np.ndindex(*A.shape):
+            try:
+                float(A[i, j])
+            except (TypeError, ValueError):
+                where = f"row {i}, column {_column(j, names)}"
+                raise ValueError(f"X must be numeric, got {A[i, j]!r} at {where}; encode or drop that column.") from None
+        raise
+
+
+def _column(j: int, names: list[str] | None) -> str:
+    return f"{j}" if names is None else f"{j} ({names[j]!r})"
+
+
+def _complain_about_row(rows: tuple[Any, ...], i: int, names: list[str] | None) -> None:
+    """Name the first NaN or infinity of row i."""
+    if len(rows) == 3:
+        lo, hi = rows[2][i], rows[2][i + 1]
+        values, columns = rows[0][lo:hi], rows[1][lo:hi]
+    else:
+        values, columns = rows[0][i], np.arange(rows[0].shape[1])
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad) == 0:
+        raise ValueError(f"row {i} of X is longer than float64 can hold; scale X down.")
+    value = "NaN" if np.isnan(values[bad[0]]) else str(float(values[bad[0]]))
+    where = f"row {i}, column {_column(int(columns[bad[0]]), names)}"
+    raise ValueError(f"X contains {value} at {where}; fill or drop it.")
+
+
+def _labels(y: Any, n: int) -> tuple[Vector, NDArray[Any]]:
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
+    if len(labels) != n:
+        raise ValueError(f"X has {n} rows but y has {len(labels)} labels.")
+    missing = np.array([v is None or v != v for v in labels]) if labels.dtype.kind in "Of" else np.zeros(n, dtype=bool)
+    if missing.any():
+        raise ValueError(f"y is missing at row {int(np.flatnonzero(missing)[0])}; drop the row or give it a label.")
+    try:
+        classes = np.unique(labels)
+    except TypeError:
+        raise ValueError("y mixes labels that cannot be ordered (numbers and text, say); use one type.") from None
+    if len(classes) != 2:
+        shown = ", ".join(str(c) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
+        plural = "class" if len(classes) == 1 else "classes"
+        raise ValueError(f"y has {len(classes)} {plural} ({shown}); separation is between exactly two.")
+    return np.where(labels == classes[1], 1.0, -1.0), classes
+
+
+def _weights(sample_weight: Any, n: int) -> Vector:
+    if sample_weight is None:
+        return np.ones(n)
+    s = np.array(sample_weight, dtype=np.float64)
+    if s.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},), got {s.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
+    if len(bad):
+        raise ValueError(f"sample_weight must be finite and not negative, got {s[bad[0]]} at row {bad[0]}.")
+    if not s.any():
+        raise ValueError("sample_weight is zero for every row; give at least one row a weight.")
+    return s

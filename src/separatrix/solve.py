@@ -1,0 +1,402 @@
+"""The only loop: method x engine, stopping, recording, checkpoint → Run.
+
+A run stops on margins, never on the loss: with large step sizes the loss rises while the iterates get closer to a
+separator, which is the paper's second finding.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import isinf
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+
+from separatrix.checkpoint import Checkpoint, Saved, describe, fresh_seed, restore, write
+from separatrix.engines import Engine, Gram, Sheet, make_engine, rule_of
+from separatrix.engines.base import sharpness as sharpness_at
+from separatrix.engines.base import threads, unit_of
+from separatrix.methods import Method, parse_method
+from separatrix.problem import Problem, Vector, make_problem
+from separatrix.trace import Measure, Recorder, Trace, check_record
+
+SLICE = 0.1  # seconds of compiled work between two looks at the keyboard and the clock
+
+
+class Status(StrEnum):
+    """How a run ended; `message` says what that means."""
+
+    SEPARATED = "separated"
+    MAX_ITER = "max-iter"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def message(self) -> str:
+        """One sentence to act on."""
+        return {
+            Status.SEPARATED: "every row has a positive margin, checked on the raw data",
+            Status.MAX_ITER: "iteration budget spent; this proves nothing about separability, see separate()",
+            Status.STOPPED: "your stop rule or callback ended the run",
+            Status.INTERRUPTED: "interrupted from the keyboard; this is the run so far",
+        }[self]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The result of `solve`.
+
+    Attributes
+    ----------
+    status : how it ended, with a sentence in `status.message`
+    separated : whether `theta` puts every row on its right side, just checked on the raw data
+    n_iter : updates made; when the run stopped because it separated, the first t at which θ_t separates
+    theta : θ_t at finite step size, φ_t at step size ∞ (the last entry is the intercept's, if there is one)
+    phi : θ_t/γ, safe for any step size
+    engine : the engine that was used
+    seconds : time spent on iterations and their set-up; recording and checkpoints are not counted
+    trace : columns over the recorded iterates
+    stats : what it cost: rows read, columns read and held, sweeps of the perceptron
+    """
+
+    method: str
+    step_size: float
+    status: Status
+    separated: bool
+    n_iter: int
+    theta: Vector
+    phi: Vector
+    engine: str
+    seconds: float
+    trace: Trace = field(repr=False)
+    stats: dict[str, int] = field(repr=False)
+
+    def __str__(self) -> str:
+        step = "" if isinf(self.step_size) else f", step size {self.step_size:g}"
+        return (
+            f"{self.method}{step}: {self.status} after {self.n_iter:,} iterations "
+            f"({self.engine} engine, {self.seconds:.3g} s): {self.status.message}."
+        )
+
+
+class Iterate:
+    """One iterate, as `stop` and `callback` see it; valid during the call."""
+
+    def __init__(self, engine: Engine, method: Method, problem: Problem) -> None:
+        self._engine, self._method, self._problem = engine, method, problem
+        self.t = engine.t
+        self._measure: Measure | None = None
+
+    @property
+    def phi(self) -> Vector:
+        """φ_t = θ_t/γ."""
+        return self._problem.unpad(self._engine.phi())
+
+    @property
+    def theta(self) -> Vector:
+        """θ_t (φ_t at step size ∞)."""
+        return times(self._method.gamma, self.phi)
+
+    @property
+    def measure(self) -> Measure:
+        """Errors, accuracy, loss, grad_norm, theta_norm and min_margin."""
+        if self._measure is None:
+            self._measure = self._engine.measure()
+        return self._measure
+
+    @property
+    def errors(self) -> int:
+        """Rows on the wrong side."""
+        return self.measure.errors
+
+
+Stop = Literal["separated"] | Callable[[Iterate], Any] | None
+
+
+def times(gamma: float, phi: Vector) -> Vector:
+    """θ = γφ, or φ at γ = ∞."""
+    if isinf(gamma):
+        return phi
+    with np.errstate(over="ignore", under="ignore"):
+        return gamma * phi
+
+
+def solve(
+    X: Any,
+    y: Any,
+    method: str = "lr-gd",
+    *,
+    step_size: float | None = None,
+    max_iter: int = 100_000,
+    engine: str | Gram = "auto",
+    theta0: Any = None,
+    stop: Stop = "separated",
+    record: str | int | None = "log",
+    sample_weight: Any = None,
+    fit_intercept: bool = False,
+    callback: Callable[[Iterate], Any] | None = None,
+    checkpoint: str | PathLike[str] | Checkpoint | None = None,
+    random_state: int | np.random.Generator | None = None,
+    order: str = "cyclic",
+    sharpness: bool = False,
+) -> Run:
+    """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms.
+
+    Parameters
+    ----------
+    X : rows a_i: array (float32 and float64 in C order are used in place), memory map, CSR/CSC matrix, or data frame
+    y : two-valued labels of any type; the larger value is +1
+    method : "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron" or "perceptron"
+    step_size : γ in (0, ∞] for the logistic two, 1 by default; ∞ makes them the perceptrons
+    max_iter : updates to make at most
+    engine : "dense", "lazy", "gram", or "auto"; the iterates are the same; `Gram(memory=…, dtype=…)` sets its options
+    theta0 : where to start, 0 by default
+    stop : "separated"; None to run on to max_iter; or a callable of the iterate, asked at each one
+    record : "log" (thinning geometrically), "all", a period, or None; the last iterate is always recorded
+    sample_weight : s_i ≥ 0; whole numbers equal repeated rows, 0 removes a row; not for the perceptron
+    fit_intercept : append a constant column of 1; its entry of θ comes last
+    callback : called with every recorded iterate; a true answer ends the run
+    checkpoint : a file to save the run to every 30 s and continue from if it exists; `Checkpoint(path, every=…)`
+    random_state : seed for order="random"
+    order : the perceptron's next wrong row: "cyclic", "random" (a fresh permutation per sweep) or "most-wrong"
+    sharpness : also record λ_max of the Hessian (finite step sizes)
+
+    Returns
+    -------
+    Run
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = sx.worst_case(1000)
+    >>> sx.solve(X, y, "normalized-lr-gd", step_size=1.0).n_iter
+    16
+    """
+    how = parse_method(method, step_size, order)
+    if sample_weight is not None and how.order is not None:
+        raise ValueError("the row-at-a-time perceptron takes no sample_weight: repeat rows, or use a batch method.")
+    if not isinstance(max_iter, int | np.integer) or isinstance(max_iter, bool) or max_iter < 0:
+        raise ValueError(f"max_iter must be a whole number, 0 or more, got {max_iter!r}.")
+    if not (stop is None or stop == "separated" or callable(stop)):
+        raise ValueError(f'stop must be "separated", None or a callable, got {stop!r}.')
+    if sharpness and isinf(how.gamma):
+        raise ValueError("sharpness needs a finite step_size: the perceptron loss is flat almost everywhere.")
+    every = check_record(record)
+    began = time.perf_counter()
+    problem = make_problem(X, y, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    walker = Walk(
+        problem,
+        how,
+        engine=engine,
+        theta0=check_theta0(theta0, problem),
+        max_iter=int(max_iter),
+        stop=stop,
+        recorder=Recorder(every, sharpness),
+        callback=callback,
+        checkpoint=checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint),
+        seed=check_seed(random_state),
+    )
+    walker.seconds += time.perf_counter() - began
+    for _ in walker.iterates():
+        pass
+    return walker.run()
+
+
+class Pace:
+    """How many steps the next slice of work takes, and on how many threads; the results depend on neither.
+
+    On a busy machine threads that wait for each other can be far slower than one alone, so both ways are timed now and
+    then, and the faster one is used.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.ways = (most, 1) if most > 1 else (1,)
+        self.cost = dict.fromkeys(self.ways, 0.0)  # seconds per step, 0 until tried
+        self.turn = 0
+        self.full = 64  # steps that take about SLICE seconds
+
+    @property
+    def threads(self) -> int:
+        """The faster way, except that every 16th slice tries the other."""
+        best = min(self.ways, key=lambda k: self.cost[k])
+        return best if self.turn % 16 else next((k for k in self.ways if k != best), best)
+
+    @property
+    def steps(self) -> int:
+        """Steps for the next slice; a trial is kept short."""
+        return self.full if self.turn % 16 else max(1, self.full // 8)
+
+    def note(self, took: float, done: int, wanted: int) -> None:
+        """Learn from a slice: `done` of `wanted` steps in `took` seconds."""
+        cost, way = took / max(done, 1), self.threads
+        self.cost[way] = cost if self.cost[way] == 0.0 else 0.5 * (self.cost[way] + cost)
+        if took > SLICE:
+            self.full = max(1, self.full // 2)
+        elif took < SLICE / 2 and wanted == self.full:
+            self.full = min(2 * self.full, 1 << 40)
+        self.turn += 1
+
+
+class Walk:
+    """One run under way: `iterates()` yields each recorded iterate, `run()` the result so far."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: Method,
+        *,
+        engine: str | Gram = "auto",
+        theta0: Vector | None = None,
+        max_iter: int = 100_000,
+        stop: Stop = "separated",
+        recorder: Recorder | None = None,
+        callback: Callable[[Iterate], Any] | None = None,
+        checkpoint: Checkpoint | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.problem, self.method = problem, method
+        self.max_iter, self.stop, self.callback = max_iter, stop, callback
+        self.recorder = Recorder("log", False) if recorder is None else recorder
+        self.checkpoint = checkpoint
+        self.status: Status | None = None
+        self.seconds = 0.0
+        self.saved: Saved | None = None
+        if checkpoint is not None:
+            header = describe(problem, method, engine, theta0, self.recorder)
+            self.saved = restore(checkpoint, header, seed)
+            seed = self.saved.seed
+        self.engine = make_engine(engine, problem, method, theta0, seed=fresh_seed() if seed is None else seed)
+        if self.saved is not None and self.saved.state is not None and self.saved.rows is not None:
+            self.engine.load(self.saved.state)
+            self.recorder.rows = [tuple(row) for row in self.saved.rows.tolist()]
+            self.seconds = self.saved.seconds
+
+    def iterates(self) -> Iterator[Iterate]:
+        """Advance from one recorded iterate to the next until the run ends; Ctrl-C ends it too."""
+        try:
+            yield from self._iterates()
+        except KeyboardInterrupt:
+            self.status = Status.INTERRUPTED
+        self._record()
+        self._save()
+
+    def _iterates(self) -> Iterator[Iterate]:
+        engine, at_separation = self.engine, self.stop == "separated"
+        pace, last_save = Pace(threads()), time.monotonic()
+        self._timed(0)
+        due: int | None = engine.t if self.recorder.record is not None and not self.recorder.rows else self._next()
+        while True:
+            if callable(self.stop) and self.stop(self._iterate()):
+                self.status = Status.STOPPED
+                return
+            if at_separation and engine.errors == 0:
+                if engine.check():
+                    self.status = Status.SEPARATED
+                    return
+                continue
+            if due is not None and engine.t >= due:
+                iterate = self._record()
+                due = self._next()
+                yield iterate
+                if self.callback is not None and self.callback(iterate):
+                    self.status = Status.STOPPED
+                    return
+            if engine.t >= self.max_iter:
+                self.status = Status.MAX_ITER
+                return
+            goal = self.max_iter if due is None else min(due, self.max_iter)
+            engine.use_threads(pace.threads)
+            wanted, before = 1 if callable(self.stop) else min(pace.steps, goal - engine.t), engine.t
+            pace.note(self._timed(wanted), engine.t - before, wanted)
+            if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
+                self._save()
+                last_save = time.monotonic()
+
+    def _timed(self, steps: int) -> float:
+        began = time.perf_counter()
+        self.engine.advance(steps, self.stop == "separated")
+        took = time.perf_counter() - began
+        self.seconds += took
+        return took
+
+    def _next(self) -> int | None:
+        return self.recorder.next_after(int(self.recorder.rows[-1][0]) if self.recorder.rows else 0)
+
+    def _iterate(self) -> Iterate:
+        return Iterate(self.engine, self.method, self.problem)
+
+    def _record(self) -> Iterate:
+        """Write the present iterate into the trace; not timed."""
+        iterate = self._iterate()
+        curve = None
+        if "sharpness" in self.recorder.names:
+            measure = iterate.measure
+            Phi = self.engine.phi() * (unit_of(self.problem, self.method) / self.problem.scale)
+            curve = sharpness_at(Sheet(self.problem), self.method, rule_of(self.problem, self.method), Phi)
+            self.recorder.add(iterate.t, measure, self.seconds, curve)
+        else:
+            self.recorder.add(iterate.t, iterate.measure, self.seconds)
+        return iterate
+
+    def _save(self) -> None:
+        if self.checkpoint is not None and self.saved is not None:
+            write(self.checkpoint, self.saved, self.engine, self.recorder, self.seconds)
+
+    def run(self) -> Run:
+        """The result; `separated` is re-checked on the raw data whatever the status."""
+        status = Status.MAX_ITER if self.status is None else self.status
+        phi = self.engine.phi()
+        separated = status is Status.SEPARATED or separates(self.problem, phi)
+        if separated and status is Status.MAX_ITER:
+            status = Status.SEPARATED
+        short = self.problem.unpad(phi)
+        return Run(
+            method=self.method.name,
+            step_size=self.method.gamma,
+            status=status,
+            separated=separated,
+            n_iter=self.engine.t,
+            theta=times(self.method.gamma, short),
+            phi=short,
+            engine=self.engine.name,
+            seconds=self.seconds,
+            trace=self.recorder.trace("perceptron loss" if isinf(self.method.gamma) else "logistic loss"),
+            stats=self.engine.stats(),
+        )
+
+
+def separates(problem: Problem, phi: Vector) -> bool:
+    """Whether φ puts every row with a weight on its right side, by direct products."""
+    return Sheet(problem).lowest(phi) > 0
+
+
+def check_theta0(theta0: Any, problem: Problem) -> Vector | None:
+    """θ_0 as a vector of the right length, or one sentence about it."""
+    if theta0 is None:
+        return None
+    try:
+        theta = np.array(theta0, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"theta0 must be a vector of numbers, got {theta0!r}.") from None
+    entries = problem.d + bool(problem.bias)
+    if theta.shape != (entries,):
+        hint = f"{problem.d} columns and the intercept" if problem.bias else "one entry per column"
+        raise ValueError(f"theta0 must have shape ({entries},) ({hint}), got {theta.shape}.")
+    if not np.isfinite(theta).all():
+        raise ValueError(f"theta0 must be finite, got {theta[~np.isfinite(theta)][0]} in it.")
+    return theta
+
+
+def check_seed(random_state: Any) -> int | None:
+    """A whole number to derive the sweeps' permutations from; None leaves the choice open."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**62))
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise ValueError(f"random_state must be None, a whole number from 0 or a numpy Generator, got {random_state!r}.")

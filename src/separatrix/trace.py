@@ -1,0 +1,108 @@
+"""What is remembered of a run, and how often.
+
+Loss is the natural-log mean f(θ) = (1/n) Σ log(1 + exp(-z_iᵀθ)); at step size ∞ it is the perceptron loss
+(1/n) Σ max(0, -m̂_i), the limit of f/γ. `grad_norm` is ‖(1/n) Σ w_i z_i‖ for every method, never the normalised step.
+`min_margin` is min_i z_iᵀθ/‖θ‖, NaN at θ = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROWTH = 1.05  # "log" records every iteration up to 20, then each 5 % later than the last
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The numbers of one iterate."""
+
+    errors: int
+    accuracy: float
+    loss: float
+    grad_norm: float
+    theta_norm: float
+    min_margin: float
+
+
+COLUMNS = ("iteration", *(f.name for f in fields(Measure)), "seconds")
+WHOLE = ("iteration", "errors")
+
+
+class Trace(Mapping[str, NDArray[Any]]):
+    """Columns of equal length, one entry per recorded iterate.
+
+    `trace["errors"]` and the like are arrays; `to_pandas()` gives a frame. `loss_name` says which loss was recorded.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]], loss_name: str) -> None:
+        self._columns = dict(columns)
+        self.loss_name = loss_name
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._columns:
+            raise KeyError(f"no column {name!r}; columns: {', '.join(self._columns)}.")
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self['iteration'])} iterates; {', '.join(self._columns)}; loss is the {self.loss_name})"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The trace as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns)
+
+
+class Recorder:
+    """Collects the rows of a trace, and says at which iteration the next one is due."""
+
+    def __init__(self, record: str | int | None, sharpness: bool) -> None:
+        self.record = record
+        self.names = (*COLUMNS, "sharpness") if sharpness else COLUMNS
+        self.rows: list[tuple[float, ...]] = []
+
+    def next_after(self, t: int) -> int | None:
+        """The first iteration after t to record, by the grid of `record` alone; None for never."""
+        if self.record is None:
+            return None
+        if self.record == "all":
+            return t + 1
+        if self.record == "log":
+            return max(t + 1, int(t * GROWTH))
+        return t + int(self.record) - t % int(self.record)
+
+    def add(self, t: int, measure: Measure, seconds: float, sharpness: float | None = None) -> None:
+        """One more row; an iterate already recorded is not recorded twice."""
+        if self.rows and self.rows[-1][0] == t:
+            return
+        tail = () if sharpness is None else (sharpness,)
+        self.rows.append((t, *(getattr(measure, f.name) for f in fields(Measure)), seconds, *tail))
+
+    def trace(self, loss_name: str) -> Trace:
+        """All rows so far as columns."""
+        table = np.array(self.rows, dtype=np.float64).reshape(len(self.rows), len(self.names))
+        kinds = {name: np.int64 if name in WHOLE else np.float64 for name in self.names}
+        return Trace({name: table[:, k].astype(kinds[name]) for k, name in enumerate(self.names)}, loss_name)
+
+
+def check_record(record: Any) -> str | int | None:
+    """`record` as the user gave it, or one sentence about what it may be."""
+    if record is None or record in ("all", "log"):
+        return None if record is None else str(record)
+    if isinstance(record, int | np.integer) and not isinstance(record, bool) and record > 0:
+        return int(record)
+    raise ValueError(f'record must be "all", "log", a positive whole number or None, got {record!r}.')
