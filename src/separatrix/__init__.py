@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from separatrix.checkpoint import Checkpoint, CheckpointError
     from separatrix.engines import Gram
-    from separatrix.solve import Run, Status, solve
+    from separatrix.loop import Run, Status, solve
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.trace import Trace
 
@@ -21,13 +21,13 @@ _HOMES = {
     "Checkpoint": "checkpoint",
     "CheckpointError": "checkpoint",
     "Gram": "engines",
-    "Run": "solve",
-    "Status": "solve",
+    "Run": "loop",
+    "Status": "loop",
     "Trace": "trace",
     "bounds": "theory",
     "imbalanced": "theory",
     "planted": "theory",
-    "solve": "solve",
+    "solve": "loop",
     "two_samples": "theory",
     "worst_case": "theory",
 }

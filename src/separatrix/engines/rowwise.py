@@ -1,5 +1,8 @@
-"""The row-at-a-time perceptron on each engine: `dense` reads every row it meets, `lazy` only those that may have turned
-wrong, `gram` keeps all margins and adds one column of G per update."""
+"""The row-at-a-time perceptron on each engine.
+
+`dense` reads every row it meets, `lazy` only those that may have turned wrong, `gram` keeps all margins and adds one
+column of G per update.
+"""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def evaluate(data, rule, g):
     if c.evaluated:
         return True
     finite = np.isfinite(rule.gamma)
-    if c.drift > 0.0 and (c.since > 2000 if finite else False):
+    if finite and c.since > 2000 and c.drift > 0.0:
         return False
     c.errors = 0
     c.low = np.inf
@@ -117,11 +117,12 @@ def evaluate(data, rule, g):
     tau = rule.cut / rule.gamma + max(0.0, c.low) if finite else 0.0
     c.n_active = 0
     c.total = 0.0
+    top = weight(rule.gamma, c.low, shift)  # the largest weight: past separation they all shrink, and ratios matter
     for i in range(g.m.shape[0]):
         g.w[i] = 0.0
         if data.s[i] > 0.0 and g.m[i] <= tau:
             w = 0.5 if c.half else weight(rule.gamma, g.m[i], shift)
-            if finite and c.drift > 0.0 and w * (1.0 - w) * rule.gamma * data.r[i] * c.drift > 1e-9:
+            if finite and w * (1.0 - w) * rule.gamma * data.r[i] * c.drift > 1e-9 * top:
                 return False
             g.w[i] = data.s[i] * w
             g.active[c.n_active] = i
@@ -141,6 +142,8 @@ def product(data, g, starts, parts, total):
         return True
     n = g.m.shape[0]
     best = nearest(g)
+    if best >= 0 and g.old_drift[best] > 1e-9 * c.longest * c.total:
+        best = -1  # too much rounding has gathered in it for weights as small as these
     differences(g, best)
     missing = 0
     for j in range(c.n_need):

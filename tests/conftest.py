@@ -1,0 +1,67 @@
+"""One list of problems, one of methods, one of engines; everything else is a claim about them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+ENGINES = ("dense", "lazy", "gram")
+BATCH = ("lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron")
+
+
+def planted(n: int, d: int, margin: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows built from their answer: a unit u with z_iᵀu ≥ margin for every i."""
+    rng = np.random.default_rng(seed)
+    u = rng.standard_normal(d)
+    u /= np.linalg.norm(u)
+    Z = rng.standard_normal((n, d))
+    Z[Z @ u < 0] *= -1
+    Z += margin * u
+    y = rng.permuted(np.resize([-1.0, 1.0], n))
+    return y[:, None] * Z, y
+
+
+def noise(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels that have nothing to do with the rows: no separator when n > 2d or so."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)), rng.permuted(np.resize([-1.0, 1.0], n))
+
+
+PROBLEMS: dict[str, Callable[[], tuple[object, np.ndarray]]] = {
+    "tight": lambda: planted(120, 20, 0.01, 0),
+    "noise": lambda: noise(150, 11, 1),
+    "tall": lambda: noise(700, 3, 2),
+    "wide": lambda: planted(40, 90, 0.02, 3),
+    "skewed": lambda: (noise(200, 6, 4)[0] + 2.0, noise(200, 6, 4)[1]),
+    "sparse noise": lambda: (sparse.random(160, 30, 0.2, "csr", rng=np.random.default_rng(5)), noise(160, 1, 5)[1]),
+    "sparse wide": lambda: (sparse.random(60, 300, 0.05, "csr", rng=np.random.default_rng(6)), noise(60, 1, 6)[1]),
+}
+
+
+@pytest.fixture(params=PROBLEMS)
+def problem(request: pytest.FixtureRequest) -> tuple[object, np.ndarray]:
+    return PROBLEMS[request.param]()
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The real data sets, where SEPARATRIX_DATA says they are."""
+    folder = os.environ.get("SEPARATRIX_DATA")
+    if not folder:
+        pytest.skip("needs the real data sets: set SEPARATRIX_DATA to the folder that holds them")
+    return Path(folder)
+
+
+def signed(X: object, y: np.ndarray) -> object:
+    """Z with rows y_i a_i, as the NumPy definition takes it."""
+    return sparse.diags_array(y) @ X if sparse.issparse(X) else y[:, None] * np.asarray(X)

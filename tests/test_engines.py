@@ -1,0 +1,211 @@
+"""Engines differ in how, never in what."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import BATCH, ENGINES, PROBLEMS, noise, planted, signed
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+import separatrix as sx
+from separatrix.engines import make_engine
+from separatrix.methods import parse_method
+from separatrix.problem import make_problem
+
+
+def reference(X, y, name, gamma, steps):
+    """φ_0 … φ_steps and the wrong sets, from the NumPy definition."""
+    Z = signed(X, y)
+    phis = list(itertools.islice(parse_method(name, gamma).walk(Z), steps + 1))
+    return Z, phis
+
+
+def walked(X, y, name, gamma, engine, steps):
+    """φ and the wrong set at every iteration, from an engine."""
+    problem, method = make_problem(X, y), parse_method(name, gamma)
+    runner = make_engine(engine, problem, method)
+    for t in range(steps + 1):
+        runner.advance(0 if t == 0 else 1, False)
+        yield problem.unpad(runner.phi()), runner.errors
+
+
+@pytest.mark.parametrize(("name", "gamma"), [(m, g) for m in BATCH[:2] for g in (1e-3, 1.0)] + [(m, None) for m in BATCH[2:]])
+def test_every_engine_walks_the_path_of_the_numpy_definition(problem, engine, name, gamma):
+    X, y = problem
+    X = X / make_problem(X, y).R  # rows of length 1 at most: with γR² ≤ 1 no method amplifies rounding
+    Z, phis = reference(X, y, name, gamma, 1000)
+    for t, (phi, errors) in enumerate(walked(X, y, name, gamma, engine, 1000)):
+        scale = np.linalg.norm(phis[t])
+        assert np.linalg.norm(phi - phis[t]) <= 1e-9 * scale, t
+        m = Z @ phis[t]
+        doubtful = np.sum(np.abs(m) <= 1e-9 * scale) if t else len(y)  # a tie is decided by rounding
+        assert abs(errors - np.sum(m <= 0)) <= doubtful, t
+        if t and np.all(m > 0) and gamma is None:
+            break  # past separation a perceptron stands still
+
+
+@pytest.mark.parametrize("gamma", [100.0, 1e6])
+@pytest.mark.parametrize("name", BATCH[:2])
+def test_every_single_step_agrees_where_rounding_is_amplified(problem, engine, name, gamma):
+    X, y = problem
+    _, phis = reference(X, y, name, gamma, 1000)
+    p, method = make_problem(X, y), parse_method(name, gamma)
+    for phi, after in itertools.pairwise(phis):
+        runner = make_engine(engine, p, method, gamma * phi)
+        runner.advance(1, False)
+        assert np.linalg.norm(p.unpad(runner.phi()) - after) <= 1e-12 * np.linalg.norm(after)
+
+
+def test_at_least_half_of_the_problems_do_not_separate_within_1000_iterations():
+    outcomes = [sx.solve(*make(), "batch-perceptron", max_iter=1000).separated for make in PROBLEMS.values()]
+    assert sum(outcomes) <= len(outcomes) / 2
+
+
+@pytest.mark.parametrize("name", BATCH)
+@pytest.mark.parametrize("gamma", [0.05, 3.0, 1e5])
+def test_lazy_and_dense_agree_to_the_last_bit(problem, name, gamma):
+    X, y = problem
+    gamma = gamma if name in BATCH[:2] else None
+    runs = [sx.solve(X, y, name, step_size=gamma, engine=e, max_iter=700, stop=None) for e in ("dense", "lazy")]
+    assert np.array_equal(runs[0].phi, runs[1].phi)
+    for column in set(runs[0].trace) - {"seconds"}:
+        assert np.array_equal(runs[0].trace[column], runs[1].trace[column], equal_nan=True), column
+
+
+def test_the_lazy_engine_leaves_most_rows_unread():
+    digits, labels = load_digits(return_X_y=True)
+    run = sx.solve(digits, labels == 8, "batch-perceptron", engine="lazy", max_iter=2000)
+    assert run.n_iter == 2000
+    assert run.stats["rows_read"] < 0.25 * run.n_iter * len(labels)
+
+
+def test_the_gram_engine_remembers_products_instead_of_rereading_the_data():
+    X, y = planted(300, 400, 0.01, 0)
+    run = sx.solve(X, y, "batch-perceptron", engine="gram", stop=None, max_iter=3000)
+    assert run.stats["rows_read"] < 0.2 * run.n_iter * len(y)
+
+
+def test_gram_stays_right_when_only_a_few_columns_fit_in_memory():
+    X, y = planted(200, 80, 0.005, 1)
+    whole = sx.solve(X, y, "batch-perceptron", engine="dense")
+    for columns in (1, 3, 40):
+        tight = sx.solve(X, y, "batch-perceptron", engine=sx.Gram(memory=columns * 200 * 8))
+        assert tight.n_iter == whole.n_iter
+        assert tight.stats["columns"] <= columns
+        assert np.allclose(tight.phi, whole.phi, rtol=1e-10, atol=0)
+
+
+def test_gram_with_float32_columns_finds_a_separator_with_margins_off_by_less_than_1e_minus_6():
+    X, y = planted(300, 100, 0.05, 2)
+    exact = sx.solve(X, y, "lr-gd", step_size=1.0, engine="dense", max_iter=200, stop=None)
+    short = sx.solve(X, y, "lr-gd", step_size=1.0, engine=sx.Gram(dtype="float32"), max_iter=200, stop=None)
+    assert 0 < np.linalg.norm(short.phi - exact.phi) < 1e-6 * np.linalg.norm(exact.phi)
+    run = sx.solve(X, y, "batch-perceptron", engine=sx.Gram(dtype="float32"))
+    assert run.separated and np.min(signed(X, y) @ run.theta) > 0
+
+
+@pytest.mark.parametrize("name", BATCH)
+def test_float32_data_walk_exactly_as_their_float64_copy(name, engine):
+    X, y = planted(150, 12, 0.05, 3)
+    short = X.astype(np.float32)
+    gamma = 2.0 if name in BATCH[:2] else None
+    a = sx.solve(short, y, name, step_size=gamma, engine=engine, max_iter=500, stop=None)
+    b = sx.solve(short.astype(np.float64), y, name, step_size=gamma, engine=engine, max_iter=500, stop=None)
+    if engine == "gram":
+        assert np.allclose(a.phi, b.phi, rtol=1e-12, atol=0)
+    else:
+        assert np.array_equal(a.phi, b.phi)
+
+
+def test_whole_numbers_walk_without_rounding(engine):
+    rng = np.random.default_rng(4)
+    X = rng.integers(-50, 50, (90, 5))
+    y = np.resize([-1, 1], 90)
+    run = sx.solve(X, y, "batch-perceptron", engine=engine, max_iter=777, stop=None)
+    twice_n_phi = np.zeros(5, dtype=object)  # 2nφ_t, in exact integers
+    Z = (y[:, None] * X).astype(object)
+    for t in range(777):
+        wrong = Z @ twice_n_phi <= 0
+        twice_n_phi = twice_n_phi + (Z.sum(axis=0) if t == 0 else 2 * Z[wrong].sum(axis=0))
+    assert np.array_equal(run.phi, (twice_n_phi / 2).astype(float) / 90)
+
+
+def test_worst_case_data_are_walked_in_one_jump_with_the_same_count_and_theta(engine):
+    X, y = sx.worst_case(20_000) if engine != "gram" else sx.worst_case(3_000)
+    n = len(y)
+    jumped = sx.solve(X, y, "batch-perceptron", engine=engine, record=None)
+    stepped = sx.solve(X, y, "batch-perceptron", engine=engine, record=1 if engine == "gram" else 7)
+    assert jumped.n_iter == stepped.n_iter == int(0.3 * n + 0.2) + 1
+    assert np.array_equal(jumped.phi, stepped.phi)
+    assert jumped.stats["rows_read"] < 100 * n
+
+
+@pytest.mark.parametrize("order", ["cyclic", "random", "most-wrong"])
+def test_the_perceptron_makes_the_same_updates_on_every_engine(problem, order):
+    X, y = problem
+    runs = [sx.solve(X, y, "perceptron", order=order, engine=e, max_iter=400, random_state=1) for e in ENGINES]
+    assert len({(r.n_iter, r.status) for r in runs}) == 1
+    for run in runs[1:]:
+        assert np.allclose(run.phi, runs[0].phi, rtol=1e-9, atol=1e-12)
+
+
+def test_the_cyclic_perceptron_is_the_textbook_loop(problem):
+    X, y = problem
+    Z = np.asarray(signed(X, y).todense()) if sparse.issparse(X) else signed(X, y)
+    phi, updates, clean = np.zeros(Z.shape[1]), 0, 0
+    for i in itertools.cycle(range(len(y))):
+        if Z[i] @ phi <= 0:
+            phi, updates, clean = phi + Z[i], updates + 1, 0
+        else:
+            clean += 1
+        if clean == len(y) or updates == 400:
+            break
+    run = sx.solve(X, y, "perceptron", max_iter=400)
+    assert run.n_iter == updates
+    assert np.allclose(run.theta, phi, rtol=1e-9, atol=1e-12)
+
+
+def test_the_most_wrong_perceptron_takes_the_smallest_margin_each_time():
+    X, y = planted(60, 8, 0.02, 5)
+    Z, phi, count = signed(X, y), np.zeros(8), 0
+    while (Z @ phi).min() <= 0:
+        phi, count = phi + Z[np.argmin(Z @ phi)], count + 1
+    run = sx.solve(X, y, "perceptron", order="most-wrong")
+    assert run.n_iter == count
+    assert np.allclose(run.theta, phi)
+
+
+THREADS = """
+import sys, numpy as np
+sys.path[:0] = {path!r}
+from conftest import planted, noise
+import separatrix as sx
+from hashlib import blake2b
+out = blake2b()
+for X, y in (planted(3000, 60, 0.02, 0), noise(2500, 40, 1)):
+    for name, gamma in (("lr-gd", 0.02), ("lr-gd", 50.0), ("normalized-lr-gd", 50.0), ("batch-perceptron", None)):
+        for engine in ("dense", "lazy", "gram"):
+            out.update(sx.solve(X, y, name, step_size=gamma, engine=engine, max_iter=300, stop=None).phi.tobytes())
+print(out.hexdigest())
+"""
+
+
+def test_the_number_of_threads_changes_no_bit():
+    code = THREADS.format(path=[p for p in sys.path if p.endswith("tests")])
+    seen = set()
+    for count in ("1", "2", "4"):
+        env = {**__import__("os").environ, "NUMBA_NUM_THREADS": count, "OPENBLAS_NUM_THREADS": count}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        seen.add(done.stdout)
+    assert len(seen) == 1
+
+
+def test_auto_says_what_it_chose():
+    assert sx.solve(*planted(80, 300, 0.1, 0), "batch-perceptron").engine == "gram"
+    assert sx.solve(*planted(3000, 10, 0.1, 0), "batch-perceptron").engine == "lazy"
+    assert sx.solve(*noise(300, 10, 0), "lr-gd", step_size=1e-4, max_iter=5).engine == "dense"

@@ -1,0 +1,47 @@
+"""Known numbers on the real data sets; they are found through SEPARATRIX_DATA."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import separatrix as sx
+from separatrix.datasets import load
+
+
+@pytest.fixture(scope="module")
+def fashion(data_dir):
+    return load("fashion-mnist", n=5000, data_dir=data_dir)
+
+
+def sizes(X, y, method, engine):
+    run = sx.solve(X, y, method, engine=engine, record="all")
+    return run.n_iter, run.trace["errors"]
+
+
+@pytest.mark.parametrize(("method", "count"), [("batch-perceptron", 3301), ("normalized-batch-perceptron", 3234)])
+def test_fashion_mnist_counts_and_wrong_set_sizes_are_the_same_with_every_engine_and_row_order(fashion, method, count):
+    X, y = fashion
+    shuffled = np.random.default_rng(0).permutation(len(y))
+    seen = [sizes(X, y, method, e) for e in ("dense", "lazy", "gram")]
+    seen += [sizes(X[shuffled], y[shuffled], method, e) for e in ("lazy", "gram")]
+    assert {n_iter for n_iter, _ in seen} == {count}
+    assert all(np.array_equal(errors, seen[0][1]) for _, errors in seen)
+
+
+def test_fashion_mnist_lr_gd_at_step_10_takes_2559_iterations(fashion):
+    X, y = fashion
+    assert [sx.solve(X, y, "lr-gd", step_size=10.0, engine=e).n_iter for e in ("lazy", "gram")] == [2559, 2559]
+
+
+def test_fashion_mnist_at_step_100_is_as_chaotic_as_known(fashion):
+    X, y = fashion
+    assert 2400 < sx.solve(X, y, "lr-gd", step_size=100.0).n_iter < 2700
+    assert 3000 < sx.solve(X, y, "normalized-lr-gd", step_size=100.0).n_iter < 3900
+
+
+def test_cifar_10_walks_alike_on_gram_and_lazy(data_dir):
+    X, y = load("cifar-10", n=5000, data_dir=data_dir)
+    runs = [sx.solve(X, y, "batch-perceptron", engine=e, max_iter=400, record=1) for e in ("gram", "lazy")]
+    assert np.array_equal(runs[0].trace["errors"], runs[1].trace["errors"])
+    assert np.allclose(runs[0].phi, runs[1].phi, rtol=1e-10, atol=1e-12)

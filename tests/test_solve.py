@@ -1,0 +1,296 @@
+"""The loop: stopping, recording, callbacks, checkpoints, interruptions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from conftest import noise, planted, signed
+
+import separatrix as sx
+from separatrix.methods import parse_method
+from separatrix.problem import make_problem
+from separatrix.loop import Pace, Walk
+
+METHODS = ("lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron", "perceptron")
+
+
+def test_separated_means_that_every_raw_margin_is_positive():
+    for seed in range(20):
+        X, y = planted(50, 8, 0.02, seed)
+        for method in METHODS:
+            run = sx.solve(X, y, method, step_size=10.0 if "lr" in method else None)
+            assert run.status is sx.Status.SEPARATED and run.separated
+            assert np.min(signed(X, y) @ run.theta) > 0
+
+
+def test_n_iter_is_the_first_iterate_that_separates(engine):
+    X, y = planted(60, 10, 0.01, 1)
+    run = sx.solve(X, y, "batch-perceptron", engine=engine)
+    before = sx.solve(X, y, "batch-perceptron", engine=engine, max_iter=run.n_iter - 1)
+    assert run.separated and not before.separated
+    assert before.status is sx.Status.MAX_ITER and before.n_iter == run.n_iter - 1
+
+
+def test_rows_of_zeros_and_contradictions_are_legal_and_never_separate(engine):
+    X, y = planted(30, 4, 0.5, 2)
+    zero, twin = X.copy(), np.vstack([X, X[0]])
+    zero[3] = 0
+    for data, labels in ((zero, y), (twin, np.append(y, -y[0]))):
+        for method in METHODS:
+            run = sx.solve(data, labels, method, engine=engine, max_iter=50_000 if "batch" in method else 300)
+            assert run.status is sx.Status.MAX_ITER and not run.separated
+
+
+def test_stop_none_runs_on_past_separation(engine):
+    X, y = planted(40, 5, 0.2, 3)
+    for method in METHODS:
+        run = sx.solve(X, y, method, engine=engine, stop=None, max_iter=2000)
+        assert run.n_iter == 2000 and run.separated
+    on = sx.solve(X, y, "lr-gd", step_size=1.0, engine=engine, stop=None, max_iter=2000)
+    assert on.trace["loss"][-1] < on.trace["loss"][len(on.trace["loss"]) // 2]
+
+
+def test_a_stop_rule_of_ones_own_is_asked_at_every_iterate(engine):
+    X, y = noise(80, 5, 4)
+    asked = []
+
+    def rule(iterate):
+        asked.append(iterate.t)
+        return iterate.t == 17
+
+    run = sx.solve(X, y, "lr-gd", stop=rule, engine=engine)
+    assert run.status is sx.Status.STOPPED and run.n_iter == 17
+    assert asked == list(range(18))
+
+
+def test_callback_sees_each_recorded_iterate_and_can_end_the_run():
+    X, y = noise(80, 5, 5)
+    seen = []
+    run = sx.solve(X, y, "lr-gd", record=10, callback=lambda it: seen.append((it.t, it.errors)) or it.t >= 50)
+    assert [t for t, _ in seen] == [0, 10, 20, 30, 40, 50]
+    assert run.status is sx.Status.STOPPED
+    assert list(run.trace["errors"]) == [errors for _, errors in seen]
+
+
+@pytest.mark.parametrize("engine", ["dense", "lazy", "gram"])
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_recorded_never_changes_the_path(engine, method):
+    X, y = noise(70, 6, 6)
+    runs = [sx.solve(X, y, method, engine=engine, record=r, max_iter=333) for r in ("all", "log", 50, None)]
+    assert all(np.array_equal(run.phi, runs[0].phi) for run in runs)
+    assert list(runs[0].trace["iteration"]) == list(range(334))
+    assert list(runs[2].trace["iteration"]) == [*range(0, 333, 50), 333]
+    assert list(runs[3].trace["iteration"]) == [333]
+    ticks = runs[1].trace["iteration"]
+    assert list(ticks[:20]) == list(range(20)) and ticks[-1] == 333 and len(ticks) < 90
+    assert np.array_equal(runs[0].trace["errors"][ticks], runs[1].trace["errors"])
+
+
+def test_trace_becomes_a_frame():
+    frame = sx.solve(*planted(30, 3, 0.1, 7), "lr-gd", record="all").trace.to_pandas()
+    assert list(frame.columns[:3]) == ["iteration", "errors", "accuracy"]
+    assert frame["errors"].dtype == np.int64
+
+
+def test_an_unknown_trace_column_names_those_there_are():
+    with pytest.raises(KeyError, match="min_margin"):
+        sx.solve(*planted(30, 3, 0.1, 7), "lr-gd").trace["margin"]
+
+
+def test_the_generator_yields_what_solve_records():
+    X, y = planted(50, 6, 0.01, 8)
+    walk = Walk(make_problem(X, y), parse_method("batch-perceptron"))
+    ticks = [iterate.t for iterate in walk.iterates()]
+    run = sx.solve(X, y, "batch-perceptron")
+    assert ticks == [t for t in run.trace["iteration"] if t in ticks]
+    assert np.array_equal(walk.run().phi, run.phi)
+
+
+def test_one_thread_is_used_where_several_are_slower():
+    pace = Pace(4)
+    for _ in range(40):
+        pace.note(0.01 if pace.threads == 4 else 0.001, 10, 10)
+    used = []
+    for _ in range(32):
+        used.append(pace.threads)
+        pace.note(0.01 if used[-1] == 4 else 0.001, 10, 10)
+    assert used.count(1) == 30 and used.count(4) == 2
+
+
+def test_run_reads_as_one_sentence():
+    text = str(sx.solve(*planted(30, 3, 0.1, 9), "lr-gd", step_size=2.0))
+    assert text.startswith("lr-gd, step size 2: separated after") and "every row has a positive margin" in text
+
+
+@pytest.mark.parametrize("engine", ["dense", "lazy", "gram"])
+@pytest.mark.parametrize(
+    ("method", "gamma", "order"),
+    [("lr-gd", 40.0, "cyclic"), ("normalized-lr-gd", 3.0, "cyclic"), ("batch-perceptron", None, "cyclic")]
+    + [("normalized-batch-perceptron", None, "cyclic"), ("perceptron", None, "random"), ("perceptron", None, "most-wrong")],
+)
+def test_a_run_continued_from_its_checkpoint_has_the_bits_of_one_never_interrupted(tmp_path, engine, method, gamma, order):
+    X, y = planted(150, 60, 0.0005, 10)
+    options = {"step_size": gamma, "order": order, "engine": engine, "random_state": 5, "record": 10}
+    whole = sx.solve(X, y, method, **options, max_iter=400, stop=None)
+    path = tmp_path / "run.npz"
+    for budget in (3, 57, 58, 211, 400):
+        parts = sx.solve(X, y, method, **options, max_iter=budget, stop=None, checkpoint=path)
+        assert parts.n_iter == budget
+    assert np.array_equal(parts.phi, whole.phi)
+    ticks = np.isin(parts.trace["iteration"], whole.trace["iteration"])
+    for column in set(whole.trace) - {"seconds"}:
+        assert np.array_equal(parts.trace[column][ticks], whole.trace[column], equal_nan=True), column
+
+
+KILLED = """
+import sys
+sys.path[:0] = {path!r}
+from conftest import noise
+import separatrix as sx
+X, y = noise(3000, 40, 11)
+run = sx.solve(X, y, {method!r}, step_size={gamma!r}, engine={engine!r}, max_iter=6000, checkpoint=sx.Checkpoint({file!r}, every=0.0))
+print(run.n_iter)
+"""
+
+
+@pytest.mark.parametrize(("method", "gamma", "engine"), [("lr-gd", 30.0, "lazy"), ("batch-perceptron", None, "gram")])
+def test_a_run_killed_by_sigkill_continues_to_the_same_answer(tmp_path, method, gamma, engine):
+    file = tmp_path / "run.npz"
+    tests = [p for p in sys.path if p.endswith("tests")]
+    code = KILLED.format(path=tests, method=method, gamma=gamma, engine=engine, file=str(file))
+    kills = 0
+    while kills < 3:
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        before = file.stat().st_mtime_ns if file.exists() else None
+        while process.poll() is None and (not file.exists() or file.stat().st_mtime_ns == before):
+            time.sleep(0.002)
+        time.sleep(0.05)
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += 1
+    assert kills > 0
+    X, y = noise(3000, 40, 11)
+    options = {"step_size": gamma, "engine": engine, "max_iter": 6000}
+    with np.load(file) as saved:
+        assert saved["t"] < 6000, "killed too late to test anything"
+    continued = sx.solve(X, y, method, **options, checkpoint=file)
+    whole = sx.solve(X, y, method, **options)
+    assert continued.n_iter == whole.n_iter
+    assert np.array_equal(continued.phi, whole.phi)
+
+
+def test_a_torn_checkpoint_gets_a_clear_error_and_is_left_as_it_was(tmp_path):
+    X, y = noise(50, 4, 12)
+    path = tmp_path / "run.npz"
+    sx.solve(X, y, "lr-gd", max_iter=20, checkpoint=path)
+    good = path.read_bytes()
+    flipped = bytearray(good)
+    flipped[len(good) // 2] ^= 0xFF
+    for bad in (good[: len(good) // 2], b"", b"not ours", bytes(flipped)):
+        path.write_bytes(bad)
+        with pytest.raises(sx.CheckpointError, match="left as it was"):
+            sx.solve(X, y, "lr-gd", max_iter=40, checkpoint=path)
+        assert path.read_bytes() == bad
+
+
+def test_a_foreign_checkpoint_gets_a_clear_error_and_is_left_as_it_was(tmp_path):
+    X, y = noise(50, 4, 13)
+    path = tmp_path / "run.npz"
+    sx.solve(X, y, "lr-gd", max_iter=20, checkpoint=path)
+    good = path.read_bytes()
+    changed = X.copy()
+    changed[7, 2] += 1e-9
+    swapped = X[:, [1, 0, 2, 3]]
+    flipped = np.where(np.arange(50) == 3, -y, y)
+    for data, labels, method, gamma in (
+        (changed, y, "lr-gd", None), (swapped, y, "lr-gd", None), (X, flipped, "lr-gd", None),
+        (X, y, "normalized-lr-gd", None), (X, y, "lr-gd", 2.0), (X[:40], y[:40], "lr-gd", None),
+    ):  # fmt: skip
+        with pytest.raises(sx.CheckpointError, match="belongs to another run"):
+            sx.solve(data, labels, method, step_size=gamma, max_iter=40, checkpoint=path)
+    assert path.read_bytes() == good
+    np.savez(path, header=np.array([object()], dtype=object), allow_pickle=True)
+    with pytest.raises(sx.CheckpointError, match="damaged or no checkpoint"):  # a pickle is never loaded
+        sx.solve(X, y, "lr-gd", checkpoint=path)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_work(tmp_path):
+    with pytest.raises(sx.CheckpointError, match="no folder"):
+        sx.solve(*noise(50, 4, 14), "lr-gd", checkpoint=tmp_path / "missing" / "run.npz")
+
+
+def test_no_temporary_file_is_left_behind(tmp_path):
+    sx.solve(*noise(50, 4, 15), "lr-gd", max_iter=3000, checkpoint=sx.Checkpoint(tmp_path / "run.npz", every=0.0))
+    assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+sys.path[:0] = {path!r}
+from conftest import noise
+import separatrix as sx
+X, y = noise(3000, 40, 16)
+sx.solve(X, y, "lr-gd", step_size=0.5, max_iter=5)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+began = time.perf_counter()
+run = sx.solve(X, y, "lr-gd", step_size=0.5, max_iter=10**9)
+print(run.status, run.n_iter > 100, run.trace["iteration"][-1] == run.n_iter, time.perf_counter() - began < 5)
+"""
+
+
+def test_ctrl_c_returns_the_run_so_far():
+    code = INTERRUPTED.format(path=[p for p in sys.path if p.endswith("tests")])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["interrupted", "True", "True", "True"]
+
+
+def test_import_is_quick_and_loads_neither_numba_nor_scikit_learn():
+    code = "import sys, separatrix; print(*(m for m in ('numba', 'sklearn', 'scipy', 'pandas') if m in sys.modules))"
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        times.append(time.perf_counter() - began)
+        assert done.stdout.strip() == ""
+    assert min(times) < 0.5
+
+
+def test_a_second_process_has_its_first_result_within_three_seconds():
+    code = "import separatrix as sx; print(sx.solve([[1., 2.], [-1., 1.]], [1, 0], 'batch-perceptron').n_iter)"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)  # fills the cache
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        times.append(time.perf_counter() - began)
+    assert min(times) < 3
+
+
+def test_a_forked_child_can_solve_too():
+    X, y = planted(2000, 60, 0.05, 17)
+    parent = sx.solve(X, y, "batch-perceptron").n_iter
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if sx.solve(X, y, "batch-perceptron").n_iter == parent else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_threads_of_one_process_can_solve_at_the_same_time():
+    from concurrent.futures import ThreadPoolExecutor
+
+    X, y = planted(2000, 60, 0.002, 18)
+    alone = sx.solve(X, y, "batch-perceptron")
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(lambda _: sx.solve(X, y, "batch-perceptron"), range(8)))
+    assert all(np.array_equal(run.phi, alone.phi) for run in runs)

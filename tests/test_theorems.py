@@ -1,0 +1,200 @@
+"""The paper's theorems, in numbers."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from conftest import BATCH, planted, signed
+
+import separatrix as sx
+from separatrix.methods import parse_method
+
+
+@pytest.mark.parametrize(
+    ("method", "gamma", "count"),
+    [("normalized-lr-gd", 100, 2), ("normalized-lr-gd", 10, 2), ("normalized-lr-gd", 1, 16), ("normalized-lr-gd", 0.1, 157)]
+    + [("lr-gd", 100, 308)],
+)
+def test_table_1_worst_case_counts_come_out_exactly(engine, method, gamma, count):
+    X, y = sx.worst_case(1000)
+    assert sx.solve(X, y, method, step_size=gamma, engine=engine).n_iter == count
+
+
+def test_the_lower_bound_data_take_300_001_iterations_at_a_million_rows():
+    X, y = sx.worst_case(10**6)
+    sx.solve(*sx.worst_case(100), "batch-perceptron")  # kernels compiled
+    run = sx.solve(X, y, "batch-perceptron", max_iter=10**6)
+    assert run.n_iter == 300_001
+    assert run.seconds < 2
+
+
+def test_two_samples_make_loss_and_gradient_unreliable():
+    X, y = sx.two_samples()
+    run = sx.solve(X, y, "lr-gd", step_size=1e4, record="all")
+    assert run.n_iter == 2
+    assert run.trace["loss"][1] > 1000 and run.trace["loss"][2] < 1e-100
+    assert run.trace["grad_norm"][1] == pytest.approx(np.sqrt(2) / 2)
+    assert run.phi == pytest.approx([1.0, 0.25])
+    first = sx.solve(X, y, "lr-gd", step_size=1e4, max_iter=1)
+    assert first.phi == pytest.approx([2 / 4, 3 / 4])
+
+
+def test_lr_gd_walks_like_the_batch_perceptron_when_the_step_is_huge(engine):
+    for seed in range(5):
+        X, y = planted(80, 15, 0.01, seed)
+        paths = []
+        for name, gamma in (("lr-gd", 1e9), ("batch-perceptron", None)):
+            path = []
+            sx.solve(
+                X, y, name, step_size=gamma, engine=engine, record="all", max_iter=200, stop=None,
+                callback=lambda it, path=path: path.append(it.phi),
+            )  # fmt: skip
+            paths.append(np.array(path))
+        gap = np.linalg.norm(paths[0] - paths[1], axis=1)
+        assert len(gap) == 201
+        assert np.all(gap <= 1e-6 * np.maximum(np.linalg.norm(paths[1], axis=1), 1e-300))
+
+
+def test_every_count_stays_under_its_bound():
+    slowest = dict.fromkeys((*BATCH, "perceptron"), 0.0)
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n, d, margin = int(rng.integers(4, 80)), int(rng.integers(2, 20)), float(10 ** rng.uniform(-1.2, 0.3))
+        X, y = planted(n, d, margin, seed)
+        R = np.linalg.norm(X, axis=1).max()
+        gamma = float(10 ** rng.uniform(-1, 3))
+        for name in slowest:
+            step = gamma if "lr" in name else None
+            limit = sx.bounds(n, R, margin, step_size=gamma)[name]
+            run = sx.solve(X, y, name, step_size=step, max_iter=int(limit) + 1, record=None)
+            assert run.separated and run.n_iter <= limit, (seed, name)
+            slowest[name] = max(slowest[name], run.n_iter / limit)
+    assert all(0.001 < share <= 1 for share in slowest.values()), slowest  # bounds are met, and not by miles everywhere
+
+
+@pytest.mark.parametrize("exponent", [-300, -200, -30, -3, 0, 3, 30, 200, 300])
+@pytest.mark.parametrize("name", BATCH[:2])
+def test_no_step_size_overflows_or_warns(engine, name, exponent):
+    X, y = planted(50, 6, 0.05, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = sx.solve(X, y, name, step_size=10.0**exponent, engine=engine, max_iter=300)
+        on = sx.solve(X, y, name, step_size=10.0**exponent, engine=engine, max_iter=300, stop=None)
+    assert np.isfinite(run.phi).all() and np.isfinite(on.phi).all()
+    assert np.isfinite(run.trace["loss"]).all()
+    assert run.separated or exponent < 3
+
+
+def test_data_of_any_scale_walk_the_same_way(engine):
+    X, y = planted(60, 5, 0.05, 1)
+    for name in BATCH[2:]:
+        counts = {sx.solve(X * 2.0**k, y, name, engine=engine).n_iter for k in (-500, -300, -40, 0, 40, 300, 500)}
+        assert len(counts) == 1
+    for k in (-400, 400):  # θ scales with 1/X, so the step size has to with 1/X²
+        same = sx.solve(X, y, "lr-gd", step_size=2.0, engine=engine)
+        scaled = sx.solve(X * 2.0**k, y, "lr-gd", step_size=2.0 * 2.0 ** (-2 * k), engine=engine)
+        assert scaled.n_iter == same.n_iter
+        assert scaled.trace["loss"] == pytest.approx(same.trace["loss"])
+
+
+@pytest.mark.parametrize(("name", "gamma"), [("lr-gd", 1.0), ("normalized-lr-gd", 0.3), *((m, None) for m in BATCH[2:])])
+def test_rotating_the_rows_rotates_theta(engine, name, gamma):
+    X, y = planted(60, 6, 0.02, 2)
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    a = sx.solve(X, y, name, step_size=gamma, engine=engine, max_iter=300)
+    b = sx.solve(X @ Q, y, name, step_size=gamma, engine=engine, max_iter=300)
+    assert a.n_iter == b.n_iter
+    assert b.phi == pytest.approx(a.phi @ Q, rel=1e-8, abs=1e-10)
+
+
+@pytest.mark.parametrize(("name", "gamma"), [("lr-gd", 5.0), ("normalized-lr-gd", 5.0), *((m, None) for m in BATCH[2:])])
+def test_whole_weights_equal_repeated_rows_and_zero_removes_a_row(engine, name, gamma):
+    X, y = planted(40, 5, 0.02, 3)
+    s = np.random.default_rng(1).integers(0, 4, 40)
+    weighted = sx.solve(X, y, name, step_size=gamma, engine=engine, sample_weight=s, max_iter=200)
+    repeated = sx.solve(np.repeat(X, s, axis=0), np.repeat(y, s), name, step_size=gamma, engine=engine, max_iter=200)
+    assert weighted.n_iter == repeated.n_iter
+    assert weighted.phi == pytest.approx(repeated.phi, rel=1e-9)
+    for column in ("accuracy", "loss", "grad_norm", "min_margin"):
+        assert weighted.trace[column] == pytest.approx(repeated.trace[column], rel=1e-9, nan_ok=True)
+
+
+def test_a_row_of_weight_zero_is_left_out_of_stopping_too():
+    X = np.array([[1.0, 0.0], [0.9, 0.1], [-1.0, 0.0]])
+    y = np.array([1, 1, 1])
+    y[2] = 0
+    X[1] = [-1.0, 0.0]  # contradicts row 2
+    assert not sx.solve(X, y, "batch-perceptron", max_iter=100).separated
+    assert sx.solve(X, y, "batch-perceptron", max_iter=100, sample_weight=[1, 0, 1]).separated
+
+
+def test_an_intercept_is_one_more_column_of_ones(engine):
+    X, y = planted(70, 4, 0.05, 4)
+    for name, gamma in (("lr-gd", 3.0), ("batch-perceptron", None), ("perceptron", None)):
+        a = sx.solve(X + 1, y, name, step_size=gamma, fit_intercept=True, engine=engine, max_iter=500)
+        b = sx.solve(np.column_stack([X + 1, np.ones(70)]), y, name, step_size=gamma, engine=engine, max_iter=500)
+        assert a.n_iter == b.n_iter
+        assert a.theta == pytest.approx(b.theta, rel=1e-9, abs=1e-12)
+
+
+def test_theta0_is_divided_by_the_step_size_and_taken_as_it_is_at_infinity(engine):
+    X, y = planted(50, 4, 0.02, 5)
+    theta0 = np.array([3.0, -1.0, 0.5, 2.0])
+    Z = signed(X, y)
+    for name, gamma, phi0 in (("lr-gd", 4.0, theta0 / 4), ("batch-perceptron", None, theta0), ("lr-gd", np.inf, theta0)):
+        method = parse_method(name, gamma)
+        *_, expected = itertools.islice(method.walk(Z, phi0), 21)
+        run = sx.solve(X, y, name, step_size=gamma, theta0=theta0, engine=engine, max_iter=20, stop=None)
+        if np.all(Z @ expected > 0) and np.isinf(method.gamma):
+            continue
+        assert run.phi == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_separating_theta0_needs_no_iteration(engine):
+    X, y = planted(50, 4, 0.5, 6)
+    theta = sx.solve(X, y, "perceptron").theta
+    for name in (*BATCH, "perceptron"):
+        assert sx.solve(X, y, name, theta0=theta, engine=engine).n_iter == 0
+
+
+def test_past_separation_lr_gd_turns_to_the_widest_margin(engine):
+    X, y = planted(40, 2, 0.3, 7)
+    Z = signed(X, y)
+    angles = np.linspace(0, 2 * np.pi, 100_001)
+    widest = (Z @ np.array([np.cos(angles), np.sin(angles)])).min(axis=0).max()
+    slow = sx.solve(X, y, "lr-gd", step_size=1.0, stop=None, max_iter=20_000, engine=engine)
+    fast = sx.solve(X, y, "normalized-lr-gd", step_size=1.0, stop=None, max_iter=20_000, engine=engine)
+    first = sx.solve(X, y, "lr-gd", step_size=1.0, engine=engine)
+    assert first.trace["min_margin"][-1] < slow.trace["min_margin"][-1] <= widest
+    assert fast.trace["min_margin"][-1] == pytest.approx(widest, rel=1e-3)  # with weights far below underflow
+    assert fast.trace["loss"][-1] == 0.0
+
+
+def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
+    X, y = planted(60, 7, 0.05, 8)
+    run = sx.solve(X, y, "lr-gd", step_size=2.0, max_iter=5, stop=None, record="all", sharpness=True)
+    phis = list(itertools.islice(parse_method("lr-gd", 2.0).walk(signed(X, y)), 6))
+    for t, phi in enumerate(phis):
+        p = 1 / (1 + np.exp(-2.0 * signed(X, y) @ phi))
+        H = (X * (p * (1 - p))[:, None]).T @ X / 60
+        assert run.trace["sharpness"][t] == pytest.approx(np.linalg.eigvalsh(H)[-1], rel=1e-6)
+
+
+def test_trace_columns_are_what_their_names_say(engine):
+    X, y = planted(60, 7, 0.02, 9)
+    Z = signed(X, y)
+    run = sx.solve(X, y, "lr-gd", step_size=3.0, max_iter=30, stop=None, record="all", engine=engine)
+    for t, phi in enumerate(itertools.islice(parse_method("lr-gd", 3.0).walk(Z), 31)):
+        theta = 3.0 * phi
+        m = Z @ theta
+        w = 1 / (1 + np.exp(m))
+        row = {name: run.trace[name][t] for name in run.trace}
+        assert row["errors"] == np.sum(m <= 0) and row["accuracy"] == pytest.approx(np.mean(m > 0))
+        assert row["loss"] == pytest.approx(np.mean(np.log1p(np.exp(-m))))
+        assert row["grad_norm"] == pytest.approx(np.linalg.norm(w @ Z / 60))
+        assert row["theta_norm"] == pytest.approx(np.linalg.norm(theta))
+        if t:
+            assert row["min_margin"] == pytest.approx(m.min() / np.linalg.norm(theta), abs=1e-12)
