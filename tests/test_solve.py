@@ -117,10 +117,10 @@ def test_one_thread_is_used_where_several_are_slower():
     for _ in range(40):
         pace.note(0.01 if pace.threads == 4 else 0.001, 10, 10)
     used = []
-    for _ in range(32):
+    for _ in range(64):
         used.append(pace.threads)
         pace.note(0.01 if used[-1] == 4 else 0.001, 10, 10)
-    assert used.count(1) == 30 and used.count(4) == 2
+    assert used.count(1) == 62 and used.count(4) == 2
 
 
 def test_run_reads_as_one_sentence():

@@ -221,14 +221,14 @@ class Pace:
 
     @property
     def threads(self) -> int:
-        """The faster way, except that every 16th slice tries the other."""
+        """The faster way, except that every 32nd slice tries the other."""
         best = min(self.ways, key=lambda k: self.cost[k])
-        return best if self.turn % 16 else next((k for k in self.ways if k != best), best)
+        return best if self.turn % 32 else next((k for k in self.ways if k != best), best)
 
     @property
     def steps(self) -> int:
         """Steps for the next slice; a trial is kept short."""
-        return self.full if self.turn % 16 else max(1, self.full // 8)
+        return self.full if self.turn % 32 else max(1, self.full // 64)
 
     def note(self, took: float, done: int, wanted: int) -> None:
         """Learn from a slice: `done` of `wanted` steps in `took` seconds."""

@@ -47,6 +47,7 @@ class DirectEngine:
             due=np.zeros(n, dtype=np.int64),
             starts=self.sheet.starts,
             parts=self.sheet.parts,
+            found=np.zeros((len(self.sheet.parts), 4)),
             total=np.zeros(D + 1),
             c=np.zeros(1, dtype=batch.CONTROL),
         )
@@ -90,6 +91,7 @@ class DirectEngine:
         if self.errors == 0 and isinf(self.rule.gamma):  # rows right by the bound alone have not been looked at
             low = self.sheet.lowest(st.phi)
         batch.gradient(self.sheet.data, self.rule, st)
+        batch.list_fused(self.sheet.data, self.rule, st)
         grad = norm(st.total[:-1]) * unshift(self.rule, low)
         active = st.active[: c["n_active"]]
         return measure(self.problem, self.method, self.rule, st.m, active, low, norm(st.phi), grad)

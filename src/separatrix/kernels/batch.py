@@ -58,6 +58,7 @@ class State(NamedTuple):
     due: Any  # rows evaluated at this iterate
     starts: Any
     parts: Any  # one partial sum per block
+    found: Any  # and what the fused pass counts in each block
     total: Any  # Σ w_i z_i, and behind it Σ w_i
     c: Any  # one record of scalars, see CONTROL
 
@@ -123,10 +124,13 @@ def evaluate(data, rule, st, lazy):
     finite = np.isfinite(rule.gamma)
     tau = rule.cut / rule.gamma if finite else 0.0
     c.summed = finite and 3 * c.n_active > n and c.low <= 0.0
-    if c.summed:  # nearly every weight matters: margins, weights and their sum in one pass over the data
+    if c.summed:  # nearly every weight matters
         fused_pass(data, rule, st, tau)
         c.n_due = n
         c.anchored = False
+        if c.low <= 0.0:
+            c.rows_read += n
+            return  # the list of active rows is made when asked for
     elif lazy and c.anchored and due_rows(data, st, tau, finite):
         evaluate_rows(data, st.due, c.n_due, st.phi, st.m)
         for j in range(c.n_due):
@@ -204,6 +208,13 @@ def lowest(data, st, rows, count):
 
 
 @njit(cache=True, nogil=True)
+def list_fused(data, rule, st):
+    """The list of active rows that a fused pass leaves out."""
+    if st.c[0].summed:
+        list_active(data, rule, st, data.every, rule.cut / rule.gamma)
+
+
+@njit(cache=True, nogil=True)
 def list_active(data, rule, st, rows, tau):
     c = st.c[0]
     shift = underflow_shift(rule, c.low)
@@ -213,8 +224,7 @@ def list_active(data, rule, st, rows, tau):
         if st.m[i] <= tau and data.s[i] > 0.0:
             st.active[count] = i
             count += 1
-            if not c.summed:
-                st.w[i] = data.s[i] * (0.5 if c.half else weight(rule.gamma, st.m[i], shift))
+            st.w[i] = data.s[i] * (0.5 if c.half else weight(rule.gamma, st.m[i], shift))
     c.n_active = count
 
 
@@ -236,34 +246,54 @@ def weight(gamma, m, shift):
 
 
 @njit(cache=True, nogil=True)
-def _fused_block(rows, every, lo, hi, phi, bias, sign, s, gamma, tau, m, w, part):
+def _fused_block(rows, every, lo, hi, phi, bias, sign, s, gamma, tau, m, w, part, found):
+    """One block: eight rows at a time while they are in cache; `found` gets errors, active rows, lowest margin, its row."""
     part[:] = 0.0
-    for i in range(lo, hi, 4):
-        end = min(i + 4, hi)
+    found[0] = found[1] = 0.0
+    found[2] = np.inf
+    for i in range(lo, hi, 8):
+        end = min(i + 8, hi)
         margins(rows, every, i, end, phi, bias, sign, m)
         for j in range(i, end):
-            w[j] = s[j] * weight(gamma, m[j], 0.0) if m[j] <= tau else 0.0
+            w[j] = 0.0
+            if s[j] > 0.0:
+                if m[j] <= tau:
+                    w[j] = s[j] * weight(gamma, m[j], 0.0)
+                    found[1] += 1.0
+                found[0] += m[j] <= 0.0
+                if m[j] < found[2]:
+                    found[2] = m[j]
+                    found[3] = j
         accumulate(rows, every, i, end, w, bias, sign, part.shape[0] - 2, part)
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _fused_parallel(rows, every, block, phi, bias, sign, s, gamma, tau, m, w, parts):
+def _fused_parallel(rows, every, block, phi, bias, sign, s, gamma, tau, m, w, parts, found):
     for b in prange(parts.shape[0]):
         lo, hi = b * block, min((b + 1) * block, m.shape[0])
-        _fused_block(rows, every, lo, hi, phi, bias, sign, s, gamma, tau, m, w, parts[b])
+        _fused_block(rows, every, lo, hi, phi, bias, sign, s, gamma, tau, m, w, parts[b], found[b])
 
 
 @njit(cache=True, nogil=True)
 def fused_pass(data, rule, st, tau):
-    """Margins, weights and weighted sum, four rows at a time while they are in cache: one pass instead of two."""
-    n = st.m.shape[0]
+    """Margins, weights and weighted sum in one pass over the data instead of two."""
+    c = st.c[0]
+    n, blocks = st.m.shape[0], st.parts.shape[0]
     rows, every, bias, sign, s, gamma = data.rows, data.every, data.bias, data.sign, data.s, rule.gamma
     if data.threads > 1 and n * data.width > WORTH:
-        _fused_parallel(rows, every, data.block, st.phi, bias, sign, s, gamma, tau, st.m, st.w, st.parts)
+        _fused_parallel(rows, every, data.block, st.phi, bias, sign, s, gamma, tau, st.m, st.w, st.parts, st.found)
     else:
-        for b in range(st.parts.shape[0]):
+        for b in range(blocks):
             lo, hi = b * data.block, min((b + 1) * data.block, n)
-            _fused_block(rows, every, lo, hi, st.phi, bias, sign, s, gamma, tau, st.m, st.w, st.parts[b])
+            _fused_block(rows, every, lo, hi, st.phi, bias, sign, s, gamma, tau, st.m, st.w, st.parts[b], st.found[b])
+    c.errors = c.n_active = 0
+    c.low = np.inf
+    for b in range(blocks):
+        c.errors += np.int64(st.found[b, 0])
+        c.n_active += np.int64(st.found[b, 1])
+        if st.found[b, 2] < c.low:
+            c.low = st.found[b, 2]
+            c.argmin = np.int64(st.found[b, 3])
 
 
 @njit(cache=True, nogil=True)

@@ -46,6 +46,26 @@ def _add4(ca, a, cb, b, cc, c, ce, e, out):
         out[k] = s + ce * np.float64(e[k])
 
 
+@njit(cache=True, nogil=True, fastmath=FUSE)
+def _add8(X, idx, j, w, sign, out):
+    """out += Σ w_i sign_i a_i over eight rows, in order: half the traffic to `out` of two times four."""
+    a, b, c, e = X[idx[j]], X[idx[j + 1]], X[idx[j + 2]], X[idx[j + 3]]
+    f, g, h, i = X[idx[j + 4]], X[idx[j + 5]], X[idx[j + 6]], X[idx[j + 7]]
+    ca, cb = w[idx[j]] * sign[idx[j]], w[idx[j + 1]] * sign[idx[j + 1]]
+    cc, ce = w[idx[j + 2]] * sign[idx[j + 2]], w[idx[j + 3]] * sign[idx[j + 3]]
+    cf, cg = w[idx[j + 4]] * sign[idx[j + 4]], w[idx[j + 5]] * sign[idx[j + 5]]
+    ch, ci = w[idx[j + 6]] * sign[idx[j + 6]], w[idx[j + 7]] * sign[idx[j + 7]]
+    for k in range(a.shape[0]):
+        s = out[k] + ca * np.float64(a[k])
+        s += cb * np.float64(b[k])
+        s += cc * np.float64(c[k])
+        s += ce * np.float64(e[k])
+        s += cf * np.float64(f[k])
+        s += cg * np.float64(g[k])
+        s += ch * np.float64(h[k])
+        out[k] = s + ci * np.float64(i[k])
+
+
 @njit(cache=True, nogil=True, fastmath=REASSOCIATE)
 def _dot_csr(data, indices, start, end, phi):
     s = 0.0
@@ -120,13 +140,16 @@ def _accumulate(rows, idx, lo, hi, w, bias, sign, d, out):
 
     def dense(rows, idx, lo, hi, w, bias, sign, d, out):
         X = rows[0]
-        for j in range(lo, hi, 4):  # a short last group is filled with weight 0
+        eights = lo + (hi - lo) // 8 * 8
+        for j in range(lo, eights, 8):
+            _add8(X, idx, j, w, sign, out)
+        for j in range(eights, hi, 4):  # a short last group is filled with weight 0
             a, b, c, e = idx[j], idx[min(j + 1, hi - 1)], idx[min(j + 2, hi - 1)], idx[min(j + 3, hi - 1)]
             wb, wc, we = (w[b] if j + 1 < hi else 0.0), (w[c] if j + 2 < hi else 0.0), (w[e] if j + 3 < hi else 0.0)
             _add4(w[a] * sign[a], X[a], wb * sign[b], X[b], wc * sign[c], X[c], we * sign[e], X[e], out)
-            for i in range(j, min(j + 4, hi)):
-                out[d] += w[idx[i]] * sign[idx[i]] * bias
-                out[d + 1] += w[idx[i]]
+        for j in range(lo, hi):
+            out[d] += w[idx[j]] * sign[idx[j]] * bias
+            out[d + 1] += w[idx[j]]
 
     return dense
 
