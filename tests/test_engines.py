@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import BATCH, ENGINES, PROBLEMS, noise, planted, signed
 from scipy import sparse
 from sklearn.datasets import load_digits
 
 import separatrix as sx
+from conftest import BATCH, ENGINES, PROBLEMS, noise, planted, signed
 from separatrix.engines import make_engine
 from separatrix.methods import parse_method
 from separatrix.problem import make_problem
@@ -34,7 +34,9 @@ def walked(X, y, name, gamma, engine, steps):
         yield problem.unpad(runner.phi()), runner.errors
 
 
-@pytest.mark.parametrize(("name", "gamma"), [(m, g) for m in BATCH[:2] for g in (1e-3, 1.0)] + [(m, None) for m in BATCH[2:]])
+@pytest.mark.parametrize(
+    ("name", "gamma"), [(m, g) for m in BATCH[:2] for g in (1e-3, 1.0)] + [(m, None) for m in BATCH[2:]]
+)
 def test_every_engine_walks_the_path_of_the_numpy_definition(problem, engine, name, gamma):
     X, y = problem
     X = X / make_problem(X, y).R  # rows of length 1 at most: with γR² ≤ 1 no method amplifies rounding

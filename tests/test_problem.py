@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import noise, planted
 from scipy import sparse
 
 import separatrix as sx
+from conftest import noise, planted
 from separatrix.problem import make_problem
 
 X0, Y0 = planted(30, 4, 0.2, 0)
@@ -152,7 +152,9 @@ def test_c_ordered_floats_memory_maps_and_csr_are_never_copied(tmp_path):
         X = X0.astype(dtype)
         assert np.shares_memory(make_problem(X, Y0).rows[0], X)
         S = sparse.csr_array(X)
-        assert all(np.shares_memory(a, b) for a, b in zip(make_problem(S, Y0).rows, (S.data, S.indices, S.indptr), strict=True))
+        assert all(
+            np.shares_memory(a, b) for a, b in zip(make_problem(S, Y0).rows, (S.data, S.indices, S.indptr), strict=True)
+        )
         mapped = np.memmap(tmp_path / f"{X.dtype}", dtype=dtype, mode="w+", shape=X.shape)
         mapped[:] = X
         assert np.shares_memory(make_problem(mapped, Y0).rows[0], mapped)

@@ -10,12 +10,12 @@ import time
 
 import numpy as np
 import pytest
-from conftest import noise, planted, signed
 
 import separatrix as sx
+from conftest import noise, planted, signed
+from separatrix.loop import Pace, Walk
 from separatrix.methods import parse_method
 from separatrix.problem import make_problem
-from separatrix.loop import Pace, Walk
 
 METHODS = ("lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron", "perceptron")
 
@@ -132,9 +132,15 @@ def test_run_reads_as_one_sentence():
 @pytest.mark.parametrize(
     ("method", "gamma", "order"),
     [("lr-gd", 40.0, "cyclic"), ("normalized-lr-gd", 3.0, "cyclic"), ("batch-perceptron", None, "cyclic")]
-    + [("normalized-batch-perceptron", None, "cyclic"), ("perceptron", None, "random"), ("perceptron", None, "most-wrong")],
+    + [
+        ("normalized-batch-perceptron", None, "cyclic"),
+        ("perceptron", None, "random"),
+        ("perceptron", None, "most-wrong"),
+    ],
 )
-def test_a_run_continued_from_its_checkpoint_has_the_bits_of_one_never_interrupted(tmp_path, engine, method, gamma, order):
+def test_a_run_continued_from_its_checkpoint_has_the_bits_of_one_never_interrupted(
+    tmp_path, engine, method, gamma, order
+):
     X, y = planted(150, 60, 0.0005, 10)
     options = {"step_size": gamma, "order": order, "engine": engine, "random_state": 5, "record": 10}
     whole = sx.solve(X, y, method, **options, max_iter=400, stop=None)
@@ -154,7 +160,8 @@ sys.path[:0] = {path!r}
 from conftest import noise
 import separatrix as sx
 X, y = noise(3000, 40, 11)
-run = sx.solve(X, y, {method!r}, step_size={gamma!r}, engine={engine!r}, max_iter=6000, checkpoint=sx.Checkpoint({file!r}, every=0.0))
+often = sx.Checkpoint({file!r}, every=0.0)
+run = sx.solve(X, y, {method!r}, step_size={gamma!r}, engine={engine!r}, max_iter=6000, checkpoint=often)
 print(run.n_iter)
 """
 

@@ -7,15 +7,20 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import BATCH, planted, signed
 
 import separatrix as sx
+from conftest import BATCH, planted, signed
 from separatrix.methods import parse_method
 
 
 @pytest.mark.parametrize(
     ("method", "gamma", "count"),
-    [("normalized-lr-gd", 100, 2), ("normalized-lr-gd", 10, 2), ("normalized-lr-gd", 1, 16), ("normalized-lr-gd", 0.1, 157)]
+    [
+        ("normalized-lr-gd", 100, 2),
+        ("normalized-lr-gd", 10, 2),
+        ("normalized-lr-gd", 1, 16),
+        ("normalized-lr-gd", 0.1, 157),
+    ]
     + [("lr-gd", 100, 308)],
 )
 def test_table_1_worst_case_counts_come_out_exactly(engine, method, gamma, count):
@@ -100,7 +105,9 @@ def test_data_of_any_scale_walk_the_same_way(engine):
         assert scaled.trace["loss"] == pytest.approx(same.trace["loss"])
 
 
-@pytest.mark.parametrize(("name", "gamma"), [("lr-gd", 1.0), ("normalized-lr-gd", 0.3), *((m, None) for m in BATCH[2:])])
+@pytest.mark.parametrize(
+    ("name", "gamma"), [("lr-gd", 1.0), ("normalized-lr-gd", 0.3), *((m, None) for m in BATCH[2:])]
+)
 def test_rotating_the_rows_rotates_theta(engine, name, gamma):
     X, y = planted(60, 6, 0.02, 2)
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
@@ -110,7 +117,9 @@ def test_rotating_the_rows_rotates_theta(engine, name, gamma):
     assert b.phi == pytest.approx(a.phi @ Q, rel=1e-8, abs=1e-10)
 
 
-@pytest.mark.parametrize(("name", "gamma"), [("lr-gd", 5.0), ("normalized-lr-gd", 5.0), *((m, None) for m in BATCH[2:])])
+@pytest.mark.parametrize(
+    ("name", "gamma"), [("lr-gd", 5.0), ("normalized-lr-gd", 5.0), *((m, None) for m in BATCH[2:])]
+)
 def test_whole_weights_equal_repeated_rows_and_zero_removes_a_row(engine, name, gamma):
     X, y = planted(40, 5, 0.02, 3)
     s = np.random.default_rng(1).integers(0, 4, 40)
@@ -144,7 +153,11 @@ def test_theta0_is_divided_by_the_step_size_and_taken_as_it_is_at_infinity(engin
     X, y = planted(50, 4, 0.02, 5)
     theta0 = np.array([3.0, -1.0, 0.5, 2.0])
     Z = signed(X, y)
-    for name, gamma, phi0 in (("lr-gd", 4.0, theta0 / 4), ("batch-perceptron", None, theta0), ("lr-gd", np.inf, theta0)):
+    for name, gamma, phi0 in (
+        ("lr-gd", 4.0, theta0 / 4),
+        ("batch-perceptron", None, theta0),
+        ("lr-gd", np.inf, theta0),
+    ):
         method = parse_method(name, gamma)
         *_, expected = itertools.islice(method.walk(Z, phi0), 21)
         run = sx.solve(X, y, name, step_size=gamma, theta0=theta0, engine=engine, max_iter=20, stop=None)

@@ -13,7 +13,7 @@ from separatrix.problem import Problem, Vector
 
 ENGINES = ("auto", "dense", "lazy", "gram")
 
-__all__ = ["ENGINES", "Engine", "Gram", "Sheet", "choose", "make_engine"]
+__all__ = ["ENGINES", "Engine", "Gram", "Sheet", "choose", "make_engine", "rule_of"]
 
 
 def make_engine(
@@ -34,19 +34,25 @@ def make_engine(
 def choose(engine: str | Gram, problem: Problem, method: Method) -> str:
     """The name of the engine to use; "auto" decides from n, d, γ, sparsity and memory.
 
-    Columns of G pay where rows are long (4d ≥ n), all of G fits in the default budget, and weights are mostly 0 or 1, so
-    that few of them change from step to step. Otherwise rows are read when due; `dense` where every row always is.
+    Columns of G pay where rows are long (4d ≥ n), all of G fits in the default budget, and weights are mostly 0 or 1,
+    so that few of them change from step to step. Otherwise rows are read when due; `dense` where every row always is.
     """
     if isinstance(engine, Gram):
         return "gram"
     if not isinstance(engine, str) or engine not in ENGINES:
-        raise ValueError(f"unknown engine {engine!r}{nearest(engine, ENGINES)}; engines: {', '.join(ENGINES)}, or Gram(…).")
+        raise ValueError(
+            f"unknown engine {engine!r}{nearest(engine, ENGINES)}; engines: {', '.join(ENGINES)}, or Gram(…)."
+        )
     if engine != "auto":
         return engine
     if method.order in ("cyclic", "random"):
         return "lazy"
     band = 0.0 if isinf(method.gamma) else rule_of(problem, method).cut / method.gamma  # m̂ beyond it has weight 0
     long_rows = not problem.sparse and 4 * problem.d >= problem.n >= 64 and Gram().slots(problem.n) == problem.n
-    if (long_rows or method.order == "most-wrong") and band <= 3e-4 * problem.R**2 and Gram().slots(problem.n) == problem.n:
+    if (
+        (long_rows or method.order == "most-wrong")
+        and band <= 3e-4 * problem.R**2
+        and Gram().slots(problem.n) == problem.n
+    ):
         return "gram"
     return "dense" if band > 100 * problem.R**2 else "lazy"

@@ -31,7 +31,7 @@ class Engine(Protocol):
 
     @property
     def errors(self) -> int:
-        """Wrong rows at this iterate; for the perceptron's sweeps only 0 is exact, anything else means not yet known."""
+        """Wrong rows at this iterate; for the perceptron's sweeps only 0 is exact, else it is not yet known."""
 
     def advance(self, steps: int, stop: bool) -> None:
         """Up to `steps` updates; with `stop`, none once no row is wrong."""
@@ -125,7 +125,9 @@ def start(problem: Problem, method: Method, theta0: Vector | None) -> Vector:
         with np.errstate(over="ignore"):
             phi[: len(theta0)] = theta0 / gamma * (unit_of(problem, method) / problem.scale)
         if not np.isfinite(phi).all():
-            raise ValueError(f"theta0/step_size leaves float64 (largest entry {abs(theta0).max():.3g}, step {gamma:.3g}).")
+            raise ValueError(
+                f"theta0/step_size leaves float64 (largest entry {abs(theta0).max():.3g}, step {gamma:.3g})."
+            )
     return phi
 
 
@@ -225,4 +227,3 @@ def threads() -> int:
     from numba import get_num_threads
 
     return 1 if _forked or not _thread_pool() else int(get_num_threads())
-

@@ -76,7 +76,7 @@ class DirectEngine:
 
     def phi(self) -> Vector:
         """φ_t in the problem's own scale."""
-        return self.state.phi / unit_of(self.problem, self.method) * self.problem.scale
+        return np.asarray(self.state.phi / unit_of(self.problem, self.method) * self.problem.scale)
 
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows."""

@@ -32,6 +32,7 @@ BATCH = 32  # columns computed in one pass over the data,
 BLOCK_ROWS = 256  # by matrix products of this many rows
 SAVED = ("m", "start", "coef", "old_w", "old_q", "old_bits", "old_drift", "misses")
 SAVED_SCALARS = ("t", "held", "next", "drift", "length2", "since", "half", "patience")
+SAVED_PRODUCT = ("near", "asked", "n_need", "grad2")  # whether this iterate's product is already in the memory
 SHORT_REFRESH = 100
 
 
@@ -154,10 +155,12 @@ class GramEngine:
         self.problem, self.method, self.options = problem, method, options
         self.sheet = Sheet(problem)
         self.rule = rule_of(problem, method)
-        n, H = problem.n, HISTORY
-        slots = options.slots(n)
+        n, slots = problem.n, options.slots(problem.n)
+        H = max(2, min(HISTORY, slots // 8))  # products take two columns each: a quarter of the columns' memory at most
         if slots < 1:
-            raise ValueError(f"the gram engine has no memory for one column of {n} rows; raise Gram(memory=…) or use lazy.")
+            raise ValueError(
+                f"the gram engine has no memory for one column of {n} rows; raise Gram(memory=…) or use lazy."
+            )
         self.cache = shared_cache(self.sheet, slots, options.dtype)
         self.cache.forget_times()
         self.phi0 = start(problem, method, theta0)
@@ -241,20 +244,28 @@ class GramEngine:
         return self.errors == 0
 
     def measure(self) -> Measure:
-        """The numbers of this iterate; ‖Φ‖² = Σ coef_i m_i + Φ_0ᵀΦ and ‖Σwz‖² = Σ w_i q_i need no pass over the data."""
-        st, c = self.state, self.c
+        """The numbers of this iterate, without a pass over the data: ‖Φ‖² = coefᵀ(ZΦ + ZΦ_0) + ‖Φ_0‖², ‖Zᵀw‖² = wᵀGw.
+
+        Where those squares have lost their digits to cancellation, the vectors are put together after all.
+        """
+        st, c, sheet = self.state, self.c, self.sheet
+        while not gram.product(sheet.data, st, sheet.starts, sheet.parts, sheet.total):
+            self.cache.compute(st.need[: c["n_need"]].copy(), self.t)
         active = st.active[: c["n_active"]].copy()
-        length2 = float(st.coef @ (st.m + st.start)) + float(self.phi0 @ self.phi0)
-        grad = norm(self.sheet.sum(active, st.w)[:-1])
-        low = float(c["low"])
+        low, reach = float(c["low"]), float(c["longest"])
+        with np.errstate(over="ignore"):
+            length2 = float(st.coef @ (st.m + st.start)) + float(self.phi0 @ self.phi0)
+        precise = length2 > 1e-8 * (reach * np.abs(st.coef).sum()) ** 2
+        length = float(np.sqrt(length2)) if precise else norm(self.vector())
+        precise = c["grad2"] > 1e-8 * (reach * c["total"]) ** 2
+        grad = float(np.sqrt(c["grad2"])) if precise else norm(sheet.sum(active, st.w)[:-1])
         grad *= unshift(self.rule, low)
-        length = float(np.sqrt(length2)) if 1e-200 < length2 < 1e200 else norm(self.vector())
         return measure(self.problem, self.method, self.rule, st.m, active, low, length, grad)
 
     def save(self) -> dict[str, NDArray[Any]]:
         """All but the columns themselves, which are computed anew from the list of their rows."""
         state = {name: getattr(self.state, name).copy() for name in SAVED}
-        state |= {name: np.array(self.c[name]) for name in SAVED_SCALARS}
+        state |= {name: np.array(self.c[name]) for name in (*SAVED_SCALARS, *SAVED_PRODUCT)}
         held = self.cache.owner >= 0
         order = np.argsort(self.cache.used[held], kind="stable")
         state["columns"] = self.cache.owner[held][order]
@@ -268,7 +279,10 @@ class GramEngine:
             self.c[name] = state[name][()]
         missing = state["columns"][self.cache.slot[state["columns"]] < 0]
         self.cache.compute(missing, 1)
-        self.c["evaluated"], self.c["near"] = False, -1
+        self.c["evaluated"] = False
+        gram.evaluate(self.sheet.data, self.rule, self.state)
+        for name in SAVED_PRODUCT:
+            self.c[name] = state[name][()]
 
     def stats(self) -> dict[str, int]:
         """Rows and columns read so far, and columns held."""

@@ -86,7 +86,7 @@ class SweepEngine:
 
     def phi(self) -> Vector:
         """φ_t in the problem's own scale."""
-        return self.state.phi * self.problem.scale
+        return np.asarray(self.state.phi * self.problem.scale)
 
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows."""

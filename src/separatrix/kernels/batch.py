@@ -155,7 +155,7 @@ def due_rows(data, st, tau, finite):
     """List the rows whose margin may have come down to tau; False when they are so many that an anchor is cheaper.
 
     A row at margin m_i stays above tau while Φ is within (m_i - tau)/r_i of where m_i was taken. Two distances are at
-    hand, the path length since the row's own evaluation and the straight line from the anchor: either one excuses the row.
+    hand, the path length since the row's own evaluation and the straight line from the anchor: either excuses the row.
     The slack covers the rounding of dot products, (d + 8)ε r_i ‖Φ‖ each, and of the distances themselves.
     """
     c = st.c[0]
@@ -247,7 +247,7 @@ def weight(gamma, m, shift):
 
 @njit(cache=True, nogil=True)
 def _fused_block(rows, every, lo, hi, phi, bias, sign, s, gamma, tau, m, w, part, found):
-    """One block: eight rows at a time while they are in cache; `found` gets errors, active rows, lowest margin, its row."""
+    """One block, eight rows at a time while they are in cache; found: errors, active rows, lowest margin, its row."""
     part[:] = 0.0
     found[0] = found[1] = 0.0
     found[2] = np.inf

@@ -1,11 +1,11 @@
 """Rows in, dot products and sums out: the only loops that touch the data.
 
-Rows come as a tuple, `(X,)` for a C-ordered dense array or `(data, indices, indptr)` for CSR, and `bias` is the value of an
-appended constant column (0: none), so a vector `phi` always has d + 1 entries. Data may be float32 or float64; every
-product and sum is float64, so float32 data walk exactly as their float64 copy would.
+Rows come as a tuple, `(X,)` for a C-ordered dense array or `(data, indices, indptr)` for CSR, and `bias` is the value
+of an appended constant column (0: none), so a vector `phi` always has d + 1 entries. Data may be float32 or float64;
+every product and sum is float64, so float32 data walk exactly as their float64 copy would.
 
-One canonical order of sums, whatever the engine and the threads: a margin is one call of the same dot product wherever it
-is needed; a weighted sum of rows runs in index order inside blocks of consecutive rows, then over the blocks in order.
+One canonical order of sums, whatever the engine and the threads: a margin is one call of the same dot product wherever
+it is needed; a weighted sum of rows runs in index order inside blocks of consecutive rows, then over the blocks.
 Rows of weight zero may be left out: adding 0 changes no bit.
 """
 
@@ -17,7 +17,11 @@ import numpy as np
 from numba import njit, prange
 from numba.extending import overload
 
-REASSOCIATE = {"reassoc", "contract", "nsz"}  # lets the compiler keep several partial sums; infinities and NaN stay legal
+REASSOCIATE = {
+    "reassoc",
+    "contract",
+    "nsz",
+}  # lets the compiler keep several partial sums; infinities and NaN stay legal
 FUSE = {"contract", "nsz"}  # a*b + c in one rounding, the order of sums as written
 CHUNK = 64  # rows per unit of parallel work
 WORTH = 60_000  # entries read below which a second thread costs more than it saves

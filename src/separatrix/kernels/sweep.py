@@ -1,7 +1,7 @@
 """The row-at-a-time perceptron: φ⁺ = φ + z_j for one wrong row j, in one of three orders.
 
-A row seen at margin m_i stays right while φ has travelled less than m_i/r_i, so the lazy engine passes it by unread. The
-path length is counted from the start of the sweep (`reach` is rebased there), which keeps its rounding small.
+A row seen at margin m_i stays right while φ has travelled less than m_i/r_i, so the lazy engine passes it by unread.
+The path length is counted from the start of the sweep (`reach` is rebased there), which keeps its rounding small.
 """
 
 from __future__ import annotations
