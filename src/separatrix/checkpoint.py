@@ -25,6 +25,8 @@ from separatrix.problem import Problem, Vector
 from separatrix.trace import Recorder
 
 FORMAT = "separatrix checkpoint 1"
+# What reading a torn file, or one that is something else, can end in.
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def restore(checkpoint: Checkpoint, header: dict[str, Any], seed: int | None) ->
         found = json.loads(bytes(arrays.pop("header")))
         rows, seconds = arrays.pop("trace"), float(arrays.pop("seconds"))
         found_seed = int(found.pop("seed"))
-    except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, TypeError, AttributeError, OSError) as error:
+    except UNREADABLE as error:
         raise CheckpointError(
             f"{path} is damaged or no checkpoint of ours ({error}); it was left as it was: move it away to start anew."
         ) from None

@@ -106,6 +106,6 @@ def _step_size(value: Any) -> float:
 
 
 def nearest(name: Any, names: Any) -> str:
-    """", did you mean …?" for a mistyped name, or nothing."""
+    """A hint at the name that was probably meant, or nothing."""
     found = difflib.get_close_matches(str(name), list(names), n=1, cutoff=0.5)
     return f", did you mean {found[0]!r}?" if found else ""

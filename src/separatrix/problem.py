@@ -129,7 +129,9 @@ def _rows(X: Any) -> tuple[tuple[Any, ...], int, int, list[str] | None]:
 def _float_type(A: NDArray[Any]) -> Any:
     """float32 where it holds every value exactly or already is the user's choice, float64 otherwise."""
     if A.dtype.kind in "iu" and A.dtype.itemsize == 8 and A.size and max(abs(int(A.min())), abs(int(A.max()))) > EXACT:
-        raise ValueError("X has whole numbers beyond 2**53, which float64 cannot hold; subtract an offset or scale them.")
+        raise ValueError(
+            "X has whole numbers beyond 2**53, which float64 cannot hold; subtract an offset or scale them."
+        )
     small = A.dtype.kind == "b" or (A.dtype.kind in "iu" and A.dtype.itemsize <= 2)
     return np.float32 if small or (A.dtype.kind == "f" and A.dtype.itemsize <= 4) else np.float64
 
@@ -165,7 +167,9 @@ def _from_objects(A: NDArray[Any], names: list[str] | None) -> Vector:
                 float(A[i, j])
             except (TypeError, ValueError):
                 where = f"row {i}, column {_column(j, names)}"
-                raise ValueError(f"X must be numeric, got {A[i, j]!r} at {where}; encode or drop that column.") from None
+                raise ValueError(
+                    f"X must be numeric, got {A[i, j]!r} at {where}; encode or drop that column."
+                ) from None
         raise
 
 

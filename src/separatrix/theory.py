@@ -1,0 +1,179 @@
+"""The theorems' iteration bounds, and the data sets of their proofs.
+
+Source: A. Tyurin, "From Logistic Regression to the Perceptron Algorithm", AAAI-25. The bound for lr-gd at a finite step
+size is ours; its proof is in docs/theory.md.
+"""
+
+from __future__ import annotations
+
+from math import inf, isfinite, isinf, isnan, log
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.methods import parse_method
+
+Matrix = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+# z_i = (½, ±1): u = (1, 0) gives every row ½, and (½, 0) is a mean of rows, so no u gives more.
+WORST_CASE_MU = 0.5
+
+
+class Bracket(Protocol):
+    """A margin known to lie between two numbers."""
+
+    @property
+    def lower(self) -> float:
+        """The end that is proved from below."""
+        ...
+
+
+def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0) -> dict[str, float]:
+    """Iterations after which each method has separated the data, from θ_0 = 0, by method name.
+
+        batch-perceptron               n R²/μ²
+        normalized-batch-perceptron      R²/μ²
+        perceptron                       R²/μ²                                 (Novikoff 1962)
+        normalized-lr-gd                 R²/μ² + 2 log(2n-1)/(γμ²)
+        lr-gd                       2n ( R²/μ² + 2 log(2n-1)/(γμ²) )           (ours, docs/theory.md)
+
+    At γ = ∞ the two logistic methods are the two batch perceptrons, and have their bounds.
+
+    Parameters
+    ----------
+    n : number of rows
+    R : the longest row, max ‖a_i‖
+    mu : the margin μ, or anything with an end `lower`; a lower bound on μ gives a valid, larger bound
+    step_size : γ in (0, ∞]
+    """
+    n = _count("n", n, at_least=1)
+    R = _positive("R", R)
+    mu = _margin(mu, R)
+    gamma = parse_method("lr-gd", step_size).gamma
+    novikoff = (R / mu) * (R / mu)  # R²/μ²; products, since a power would raise where a product gives ∞
+    extra = 2 * log(2 * n - 1) / gamma / mu / mu  # 2 log(2n-1)/(γμ²), which is 0 at γ = ∞
+    return {
+        "lr-gd": n * novikoff if isinf(gamma) else 2 * n * (novikoff + extra),
+        "normalized-lr-gd": novikoff + extra,
+        "batch-perceptron": n * novikoff,
+        "normalized-batch-perceptron": novikoff,
+        "perceptron": novikoff,
+    }
+
+
+def worst_case(n: int) -> tuple[Matrix, Labels]:
+    """The lower bound's data: one row (½, -1) of class 1 and n-1 rows (-½, -1) of class -1.
+
+    μ = ½ and R² = 5/4 whatever n is, yet the batch perceptron needs `worst_case_count(n)` ≈ 0.3 n iterations.
+    """
+    n = _count("n", n, at_least=2)
+    X = np.tile([-0.5, -1.0], (n, 1))
+    y = np.full(n, -1)
+    X[0, 0], y[0] = 0.5, 1
+    return X, y
+
+
+def worst_case_count(n: int) -> int:
+    """Iterations of the batch perceptron on `worst_case(n)` in exact arithmetic: the least k > 0.3 n + 0.2.
+
+    After k steps φ_k = (¼ + (k-1)/(2n), (n-2k)/(2n)), since only the first row, z = (½, -1), has pulled since step 1.
+    Its margin (10k - 3n - 2)/(8n) is positive from the least k > (3n+2)/10 on; the others' are positive all along.
+    Where 3n + 2 is a multiple of ten the margin one step earlier is exactly zero, which counts as wrong; nφ_k is a
+    multiple of ¼ throughout, so floats decide that tie as exact arithmetic does.
+    """
+    return (3 * _count("n", n, at_least=2) + 2) // 10 + 1
+
+
+def two_samples() -> tuple[Matrix, Labels]:
+    """Data where loss and gradient mislead: (1, -1) of class 1 and (-1, -4) of class -1.
+
+    lr-gd from 0 has θ_1/γ = (½, ¾) and θ_2/γ → (1, ¼), a separator. As γ → ∞ the loss is ∞ at θ_1 and 0 at θ_2, the
+    gradient's norm √2/2 and then 0.
+    """
+    return np.array([[1.0, -1.0], [-1.0, -4.0]]), np.array([1, -1])
+
+
+def planted(
+    n: int, d: int, *, margin: float = 0.1, offset: float = 0.0, random_state: Any = 0
+) -> tuple[Matrix, Labels, Matrix]:
+    """Random rows that a known unit vector u separates with at least this margin; returns X, y and u.
+
+    Draw u, draw z_i from the standard normal law, turn it so that z_i·u ≥ 0, add `margin` times u. Labels are random;
+    the first two rows are one of each class. μ ≥ margin holds to rounding, and μ itself is larger.
+
+    `offset` is the length of one random vector, orthogonal to u, that is added to every a_i: like the mean of images,
+    it leaves the planted margin as it is and makes the rows long, hence the problem hard.
+    """
+    n, d = _count("n", n, at_least=2), _count("d", d, at_least=1)
+    margin = _positive("margin", margin)
+    if not isinstance(offset, Real) or not 0 <= offset < inf:
+        raise ValueError(f"offset must be finite and not negative, got {offset!r}.")
+    if offset and d < 2:
+        raise ValueError("offset needs d of at least 2: in one column nothing is orthogonal to u.")
+    rng = np.random.default_rng(random_state)
+    u = rng.standard_normal(d)
+    u /= np.linalg.norm(u)
+    Z = rng.standard_normal((n, d))
+    Z *= np.where(Z @ u < 0, -1.0, 1.0)[:, None]  # z_i·u ≥ 0
+    Z += margin * u
+    y = rng.choice([-1, 1], size=n)
+    y[:2] = 1, -1
+    Z *= y[:, None]  # a_i = y_i z_i, in place: the one matrix becomes X
+    if offset:
+        v = rng.standard_normal(d)
+        v -= (v @ u) * u
+        Z += offset / np.linalg.norm(v) * v
+    return Z, y, u
+
+
+def imbalanced(
+    X: Any, y: Any, *, fraction: float = 0.1, repeat: int = 10, label: Any = None, random_state: Any = 0
+) -> tuple[Any, NDArray[Any]]:
+    """The appendix's imbalanced data: a random `fraction` of the rows, then every row of one class `repeat` times.
+
+    Rows keep their order and copies stand together. `label` is the class to repeat, the larger one when not given (the
+    paper does not say which). X may be an array or a CSR matrix.
+    """
+    y = np.asarray(y)
+    X = X if getattr(X, "format", None) == "csr" else np.asarray(X)
+    if y.ndim != 1 or X.ndim != 2 or X.shape[0] != len(y):
+        raise ValueError(f"X must have one row per label, got shapes {X.shape} and {y.shape}.")
+    if not isinstance(fraction, Real) or not 0 < fraction <= 1:
+        raise ValueError(f"fraction must be in (0, 1], got {fraction!r}.")
+    repeat = _count("repeat", repeat, at_least=1)
+    label = y.max() if label is None else label
+    if label not in y:
+        raise ValueError(f"label {label!r} is not among the labels of y.")
+    size = round(fraction * len(y))
+    rows = np.sort(np.random.default_rng(random_state).choice(len(y), size=size, replace=False))
+    if len(np.unique(y[rows])) < 2:
+        raise ValueError(f"{size} of {len(y)} rows were kept and hold one class; raise fraction, got {fraction!r}.")
+    rows = np.repeat(rows, np.where(y[rows] == label, repeat, 1))
+    return X[rows], y[rows]
+
+
+def _margin(mu: Any, R: float) -> float:
+    given = mu if isinstance(mu, Real) else getattr(mu, "lower", None)
+    if not isinstance(given, Real) or isinstance(given, bool) or isnan(given):
+        raise ValueError(f"mu must be a number or have a number `lower`, got {mu!r}.")
+    lower = float(given)
+    if lower <= 0:
+        raise ValueError(f"mu must be positive, got {lower!r}: the bounds exist for separable data only.")
+    if lower > R * (1 + 1e-9):  # z·u ≤ ‖z‖; the slack is for a μ and an R that were rounded apart
+        raise ValueError(f"mu cannot exceed R, got mu={lower!r} and R={R!r}.")
+    return lower
+
+
+def _positive(name: str, value: Any) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value) or value <= 0:
+        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+    return float(value)
+
+
+def _count(name: str, value: Any, *, at_least: int) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
+    return int(value)

@@ -1,0 +1,105 @@
+"""The benchmark's peers take the paper's steps, and its ratios are what their names say."""
+
+from __future__ import annotations
+
+from itertools import islice
+from math import inf
+
+import numpy as np
+import pytest
+
+from separatrix.bench import growth, peers, speed
+from separatrix.methods import parse_method
+from separatrix.theory import planted
+
+METHODS = [
+    ("lr-gd", 0.5),
+    ("lr-gd", 20.0),
+    ("normalized-lr-gd", 0.5),
+    ("batch-perceptron", inf),
+    ("normalized-batch-perceptron", inf),
+]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X, y, _ = planted(60, 4, margin=0.05, offset=5.0, random_state=1)
+    return y[:, None] * X
+
+
+@pytest.mark.parametrize(("name", "gamma"), METHODS)
+def test_the_numpy_loop_takes_the_papers_steps(rows, name, gamma):
+    method = parse_method(name, gamma)
+    path = list(islice(method.walk(rows), 11))
+    phi = peers.numpy_loop(rows, gamma=gamma, normalized=method.normalized, iterations=10)
+    assert np.allclose(phi, path[10], rtol=1e-11, atol=0)
+
+
+@pytest.mark.skipif(not peers.torch_installed(), reason="PyTorch is not installed; it is the user's own choice")
+@pytest.mark.parametrize(("name", "gamma"), METHODS)
+def test_the_pytorch_loop_takes_the_papers_steps(rows, name, gamma):
+    method = parse_method(name, gamma)
+    path = list(islice(method.walk(rows), 11))
+    tensor = peers.as_tensor(rows, "float64")
+    phi = peers.torch_loop(tensor, gamma=gamma, normalized=method.normalized, iterations=10)
+    assert np.allclose(phi.numpy(), path[10], rtol=1e-11, atol=0)
+
+
+def test_loops_keep_their_dtype(rows):
+    phi = peers.numpy_loop(rows.astype(np.float32), gamma=10.0, normalized=True, iterations=3)
+    assert phi.dtype == np.float32
+
+
+def test_a_spread_is_median_least_and_most():
+    assert speed.Spread.of([3.0, 1.0, 10.0]) == speed.Spread(3.0, 1.0, 10.0)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(speed, "PAUSE", 0.0)
+    monkeypatch.setattr(speed, "PROBE", 0.001)
+
+
+def test_ratios_are_the_peers_time_over_ours(quick):
+    X, y, _ = planted(100, 5, margin=0.1, offset=5.0, random_state=0)
+    result = speed.measure("small", X, y, speed.Case("batch-perceptron"), alternations=1)[0]
+    assert result.peer == "numpy float64"
+    assert result.separated
+    whole = result.iterations * result.peer_ms.median / 1e3
+    assert result.run_ratio.median == pytest.approx(whole / result.seconds.median)
+    assert result.step_ratio.median == pytest.approx(result.peer_ms.median / result.ours_ms.median)
+    assert result.set_up.median == pytest.approx(
+        result.seconds.median - result.iterations * result.ours_ms.median / 1e3
+    )
+    assert result.traffic > 0
+
+
+def test_a_fixed_number_of_iterations_runs_past_separation(quick):
+    X, y, _ = planted(100, 5, margin=0.5, random_state=0)
+    result = speed.measure("small", X, y, speed.Case("lr-gd", 0.01, "float32", 50), alternations=1)[0]
+    assert result.iterations == 50
+    assert result.dtype == "float32"
+
+
+def test_the_tables_have_one_line_per_case_and_one_per_peer(quick):
+    X, y, _ = planted(100, 5, margin=0.5, random_state=0)
+    results = speed.measure("small", X, y, speed.Case("batch-perceptron"), alternations=1)
+    ours, ratios = speed.tables(results, 1e10)
+    assert len(ours.rows) == 1
+    assert len(ratios.rows) == len(results)
+
+
+def test_growth_measures_each_engine_in_a_process_of_its_own():
+    for engine in growth.ENGINES:
+        answer = growth.measure(engine, 300, 8)
+        assert (answer["engine"], answer["n"], answer["d"]) == (engine, 300, 8)
+        assert answer["data_mb"] == 300 * 8 * 8 / 1e6
+        assert answer["ms_per_iteration"] > 0
+    assert len(growth.table([answer]).rows) == 1
+
+
+def test_the_gram_engines_columns_show_up_as_memory():
+    answers = {engine: growth.measure(engine, 3000, 64)["peak_extra_mb"] for engine in ("dense", "gram")}
+    if answers["dense"] is None:
+        pytest.skip("this system does not tell a process's peak memory")
+    assert answers["gram"] > answers["dense"] + 1

@@ -1,0 +1,134 @@
+"""The command line says what it did, and exits with 0, 1 or 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import separatrix
+from separatrix.bench import growth, report, speed
+from separatrix.cli import app
+from separatrix.datasets import VARIABLE
+from separatrix.lab import paper
+
+
+@pytest.fixture
+def invoke(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+
+    def run(*words):
+        return CliRunner().invoke(app, list(words))
+
+    return run
+
+
+def one_sentence(text):
+    return text.count("\n") == 1 and text.startswith("separatrix: ") and "Traceback" not in text
+
+
+def test_version_is_the_packages(invoke):
+    done = invoke("--version")
+    assert done.exit_code == 0
+    assert done.stdout == f"separatrix {separatrix.__version__}\n"
+
+
+def test_without_a_command_help_is_shown(invoke):
+    done = invoke()
+    assert "reproduce" in done.output
+    assert "bench" in done.output
+
+
+def test_an_unknown_command_exits_with_2(invoke):
+    assert invoke("reproduec").exit_code == 2
+
+
+def test_reproduce_prints_the_papers_counts_and_exits_with_0(invoke):
+    done = invoke("reproduce")
+    assert done.exit_code == 0, done.output
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    for row in (
+        "normalized-lr-gd 10 2 2",
+        "normalized-lr-gd 1 16 16",
+        "normalized-lr-gd 0.1 157 157",
+        "lr-gd 100 308 308",
+    ):
+        assert any(line.startswith(row + " ") for line in lines), row
+    assert any(line.startswith("1,000,000 300,001 300,001 ") for line in lines)
+    assert lines[-1] == "5 tables: every number that must come out exactly did."
+
+
+def test_reproduce_exits_with_1_when_a_printed_count_does_not_come_out(invoke, monkeypatch):
+    monkeypatch.setattr(paper, "PRINTED_WORST_CASE", {("lr-gd", 100.0): 309})
+    monkeypatch.setattr(paper, "tables", lambda: iter([paper.worst_case_counts()]))
+    done = invoke("reproduce")
+    assert done.exit_code == 1
+    assert one_sentence(done.stderr)
+    assert "309 iterations expected, ours 308" in done.stderr
+
+
+def test_expected_errors_are_one_sentence_and_status_2(invoke, monkeypatch, tmp_path):
+    (tmp_path / "fashion-mnist").mkdir()
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setattr(paper, "tables", lambda: iter([paper.fashion_mnist()]))
+    done = invoke("reproduce")
+    assert done.exit_code == 2
+    assert one_sentence(done.stderr)
+    assert "train-labels-idx1-ubyte" in done.stderr
+
+
+def test_unexpected_errors_keep_their_traceback(invoke, monkeypatch):
+    def broken():
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(paper, "tables", broken)
+    assert isinstance(invoke("reproduce").exception, RuntimeError)
+
+
+def test_bench_refuses_a_folder_that_is_not_there_before_it_measures(invoke, monkeypatch, tmp_path):
+    monkeypatch.setattr(speed, "suite", lambda: pytest.fail("measured first"))
+    done = invoke("bench", "--json", str(tmp_path / "nowhere" / "b.json"))
+    assert done.exit_code == 2
+    assert one_sentence(done.stderr)
+
+
+def test_bench_writes_what_it_prints(invoke, monkeypatch, tmp_path):
+    monkeypatch.setattr(speed, "PAUSE", 0.0)
+    monkeypatch.setattr(speed, "PROBE", 0.001)
+    X, y, _ = separatrix.planted(100, 5, margin=0.1, offset=5.0, random_state=0)
+    monkeypatch.setattr(speed, "suite", lambda: iter([("small", X, y, (speed.Case("lr-gd", 10.0),))]))
+    monkeypatch.setattr(growth, "grid", lambda: iter([("lazy", 200, 5)]))
+    done = invoke("bench", "--alternations", "2", "--json", str(tmp_path / "b.json"))
+    assert done.exit_code == 0, done.output
+    written = json.loads((tmp_path / "b.json").read_text())
+    assert set(written) == {"machine", "speed", "growth"}
+    result = written["speed"]["results"][0]
+    assert result["run_ratio"]["least"] <= result["run_ratio"]["median"] <= result["run_ratio"]["most"]
+    assert result["iterations"] == separatrix.solve(X, y, "lr-gd", step_size=10.0).n_iter
+    assert not written["speed"]["start_up"]["import_loads_numba"]
+    assert [path.name for path in tmp_path.iterdir()] == ["b.json"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch):
+    path = tmp_path / "b.json"
+    report.write_json(path, {"step_size": float("inf")})
+    assert json.loads(path.read_text()) == {"step_size": "inf"}
+
+    def no_room(source, target):
+        raise OSError("no room on the disk")
+
+    monkeypatch.setattr(os, "replace", no_room)
+    with pytest.raises(OSError, match="no room"):
+        report.write_json(path, {"step_size": 1.0})
+    assert json.loads(path.read_text()) == {"step_size": "inf"}
+    assert [p.name for p in tmp_path.iterdir()] == ["b.json"]
+
+
+def test_the_command_starts_without_numba_scikit_learn_or_torch():
+    code = "import sys, separatrix.cli; print([m for m in ('numba', 'sklearn', 'scipy', 'torch') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
