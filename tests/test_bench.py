@@ -77,6 +77,7 @@ def test_ratios_are_the_peers_time_over_ours(quick):
 def test_a_fixed_number_of_iterations_runs_past_separation(quick):
     X, y, _ = planted(100, 5, margin=0.5, random_state=0)
     result = speed.measure("small", X, y, speed.Case("lr-gd", 0.01, "float32", 50), alternations=1)[0]
+    assert result.fixed
     assert result.iterations == 50
     assert result.dtype == "float32"
 

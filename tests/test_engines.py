@@ -111,17 +111,34 @@ def test_gram_with_float32_columns_finds_a_separator_with_margins_off_by_less_th
     assert run.separated and np.min(signed(X, y) @ run.theta) > 0
 
 
-@pytest.mark.parametrize("name", BATCH)
-def test_float32_data_walk_exactly_as_their_float64_copy(name, engine):
-    X, y = planted(150, 12, 0.05, 3)
+@pytest.mark.parametrize(("name", "gamma"), [(BATCH[0], 1e3), (BATCH[1], 1e3), (BATCH[2], None), (BATCH[3], None)])
+def test_float32_data_walk_exactly_as_their_float64_copy_where_few_rows_have_a_weight(name, gamma, engine):
+    digits, labels = load_digits(return_X_y=True)
+    short, y = digits.astype(np.float32), labels == 8
+    a = sx.solve(short, y, name, step_size=gamma, engine=engine, max_iter=300, stop=None)
+    b = sx.solve(short.astype(np.float64), y, name, step_size=gamma, engine=engine, max_iter=300, stop=None)
+    assert np.array_equal(a.phi, b.phi)
+
+
+@pytest.mark.parametrize("name", BATCH[:2])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("n", [257, 1800])
+def test_float32_steps_agree_to_1e_minus_6_where_every_row_has_a_weight(name, intercept, n):
+    X, y = noise(n, 900, 3)
     short = X.astype(np.float32)
-    gamma = 2.0 if name in BATCH[:2] else None
-    a = sx.solve(short, y, name, step_size=gamma, engine=engine, max_iter=500, stop=None)
-    b = sx.solve(short.astype(np.float64), y, name, step_size=gamma, engine=engine, max_iter=500, stop=None)
-    if engine == "gram":
-        assert np.allclose(a.phi, b.phi, rtol=1e-12, atol=0)
-    else:
-        assert np.array_equal(a.phi, b.phi)
+    exact = sx.solve(short.astype(np.float64), y, name, step_size=1e-3, fit_intercept=intercept, max_iter=40, stop=None)
+    for engine in ("dense", "lazy"):
+        run = sx.solve(short, y, name, step_size=1e-3, fit_intercept=intercept, engine=engine, max_iter=40, stop=None)
+        assert 0 < np.linalg.norm(run.phi - exact.phi) < 1e-6 * np.linalg.norm(exact.phi)
+
+
+def test_float32_data_of_extreme_size_do_not_leave_float32():
+    X, y = planted(200, 10, 0.1, 3)
+    for scale in (1e-30, 1e-10, 1e10, 1e30):
+        short = (X * scale).astype(np.float32)
+        run = sx.solve(short, y, "lr-gd", step_size=1e-2 / scale**2, max_iter=300)
+        same = sx.solve(short.astype(np.float64), y, "lr-gd", step_size=1e-2 / scale**2, max_iter=300)
+        assert np.allclose(run.phi, same.phi, rtol=1e-4, atol=1e-6 * np.abs(same.phi).max())
 
 
 def test_whole_numbers_walk_without_rounding(engine):

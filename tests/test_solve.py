@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -27,6 +28,24 @@ def test_separated_means_that_every_raw_margin_is_positive():
             run = sx.solve(X, y, method, step_size=10.0 if "lr" in method else None)
             assert run.status is sx.Status.SEPARATED and run.separated
             assert np.min(signed(X, y) @ run.theta) > 0
+
+
+def test_a_margin_that_rounding_swallows_is_never_called_separated():
+    seen = set()
+    for n in (3, 7, 11, 13):
+        for gap in (3e-17, 6e-17, 1.2e-16, 2.3e-16):
+            X = np.tile([1.0, 1.0], (n, 1))
+            X[0] = [-1.0, -1.0 + gap]
+            for engine in ("dense", "lazy", "gram"):
+                run = sx.solve(X, [1] * (n - 1) + [0], "batch-perceptron", engine=engine, max_iter=1000)
+                seen.add(run.status)
+                if run.separated:
+                    assert run.status is sx.Status.SEPARATED
+                    rows = [[Fraction(v) for v in row] for row in X]
+                    theta = [Fraction(v) for v in run.theta]
+                    signs = [1] * (n - 1) + [-1]
+                    assert all(s * (r[0] * theta[0] + r[1] * theta[1]) > 0 for s, r in zip(signs, rows, strict=True))
+    assert sx.Status.MAX_ITER in seen
 
 
 def test_n_iter_is_the_first_iterate_that_separates(engine):
@@ -130,18 +149,22 @@ def test_run_reads_as_one_sentence():
 
 @pytest.mark.parametrize("engine", ["dense", "lazy", "gram"])
 @pytest.mark.parametrize(
-    ("method", "gamma", "order"),
-    [("lr-gd", 40.0, "cyclic"), ("normalized-lr-gd", 3.0, "cyclic"), ("batch-perceptron", None, "cyclic")]
-    + [
-        ("normalized-batch-perceptron", None, "cyclic"),
-        ("perceptron", None, "random"),
-        ("perceptron", None, "most-wrong"),
+    ("method", "gamma", "order", "dtype"),
+    [
+        ("lr-gd", 40.0, "cyclic", "float64"),
+        ("lr-gd", 0.02, "cyclic", "float32"),
+        ("normalized-lr-gd", 3.0, "cyclic", "float64"),
+        ("batch-perceptron", None, "cyclic", "float32"),
+        ("normalized-batch-perceptron", None, "cyclic", "float64"),
+        ("perceptron", None, "random", "float64"),
+        ("perceptron", None, "most-wrong", "float64"),
     ],
 )
 def test_a_run_continued_from_its_checkpoint_has_the_bits_of_one_never_interrupted(
-    tmp_path, engine, method, gamma, order
+    tmp_path, engine, method, gamma, order, dtype
 ):
     X, y = planted(150, 60, 0.0005, 10)
+    X = X.astype(dtype)
     options = {"step_size": gamma, "order": order, "engine": engine, "random_state": 5, "record": 10}
     whole = sx.solve(X, y, method, **options, max_iter=400, stop=None)
     path = tmp_path / "run.npz"

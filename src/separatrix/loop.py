@@ -34,6 +34,7 @@ class Status(StrEnum):
     MAX_ITER = "max-iter"
     STOPPED = "stopped"
     INTERRUPTED = "interrupted"
+    ROUNDED = "rounded"
 
     @property
     def message(self) -> str:
@@ -43,6 +44,7 @@ class Status(StrEnum):
             Status.MAX_ITER: "iteration budget spent; this proves nothing about separability, see separate()",
             Status.STOPPED: "your stop rule or callback ended the run",
             Status.INTERRUPTED: "interrupted from the keyboard; this is the run so far",
+            Status.ROUNDED: "a margin is zero to rounding: floats cannot tell whether this separates, see separate()",
         }[self]
 
 
@@ -294,10 +296,11 @@ class Walk:
                 self.status = Status.STOPPED
                 return
             if at_separation and engine.errors == 0:
-                if engine.check():
-                    self.status = Status.SEPARATED
-                    return
-                continue
+                if not engine.check():
+                    continue
+                # The engine holds n φ or the like; what is claimed is claimed of the φ that is returned.
+                self.status = Status.SEPARATED if separates(self.problem, engine.phi()) else Status.ROUNDED
+                return
             if due is not None and engine.t >= due:
                 iterate = self._record()
                 due = self._next()
@@ -348,7 +351,7 @@ class Walk:
 
     def run(self) -> Run:
         """The result; `separated` is re-checked on the raw data whatever the status."""
-        status = Status.MAX_ITER if self.status is None else self.status
+        status = Status.STOPPED if self.status is None else self.status
         phi = self.engine.phi()
         separated = status is Status.SEPARATED or separates(self.problem, phi)
         if separated and status is Status.MAX_ITER:

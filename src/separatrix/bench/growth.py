@@ -57,7 +57,7 @@ def table(results: list[dict[str, Any]]) -> Table:
         "Growth: batch perceptron on planted data, float64",
         ("engine", "n", "d", "data MB", "iterations", "ms/it", "set-up s", "extra MB", "of data"),
         rows,
-        note="set-up: checks, row norms and the first iterations' Gram columns; extra: peak memory beyond the data.",
+        note="set-up: a run of one iteration; ms/it of gram has its columns in it; extra: peak memory beyond the data.",
     )
 
 

@@ -89,6 +89,7 @@ class Spread:
 class Result:
     """One case against one peer.
 
+    fixed : whether `iterations` was asked for; otherwise it is the count to separation, if `separated`
     seconds : whole run of ours, set-up included
     set_up : the part of it that a second run on the same problem saves (cached columns of the gram engine)
     ours_ms, peer_ms : per iteration; ours without what `set_up` counts
@@ -106,6 +107,7 @@ class Result:
     dtype: str
     engine: str
     iterations: int
+    fixed: bool
     separated: bool
     seconds: Spread
     set_up: Spread
@@ -158,6 +160,7 @@ def measure(name: str, X: NDArray[Any], y: NDArray[Any], case: Case, *, alternat
             dtype=case.dtype,
             engine=warm_up.engine,
             iterations=warm_up.n_iter,
+            fixed=case.iterations is not None,
             separated=warm_up.separated,
             seconds=Spread.of(whole),
             set_up=Spread.of([a - b for a, b in zip(whole, steps, strict=True)]),
@@ -250,7 +253,7 @@ def tables(results: list[Result], limit: float) -> tuple[Table, Table]:
     ratios: list[Row] = []
     for r in results:
         case = (r.data, r.method, r.step_size, r.dtype)
-        count = r.iterations if r.separated else f"{r.iterations:,}+"
+        count = r.iterations if r.separated and not r.fixed else f"{r.iterations:,}{' fixed' if r.fixed else '+'}"
         cost = (r.seconds.median, r.set_up.median, r.ours_ms.median, r.traffic / 1e6, 100 * r.bandwidth / limit)
         ours[case] = (*case, r.engine, count, *cost)
         ratios.append((*case, r.peer, r.peer_ms.median, str(r.run_ratio), str(r.step_ratio)))
@@ -261,9 +264,10 @@ def tables(results: list[Result], limit: float) -> tuple[Table, Table]:
             (*case_columns, "engine", "count", "run s", "set-up s", "ms/it", "MB/it", "% limit"),
             list(ours.values()),
             note=(
-                "count: iterations to separation, or a fixed number+ that does not separate. run s: all of solve(). "
+                "count: iterations to separation, or a fixed number. run s: all of solve(). "
                 "set-up s: what a second run on the same problem saves (cached columns). ms/it: without it. "
-                f"MB/it: rows and columns read; % limit: of the {limit / 1e9:.3g} GB/s a large BLAS product reads."
+                f"MB/it: rows and columns read; % limit: of the {limit / 1e9:.3g} GB/s a large BLAS product reads "
+                "from memory (more comes from caches)."
             ),
         ),
         Table(

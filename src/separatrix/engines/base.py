@@ -69,8 +69,18 @@ class Sheet:
         block = max(BLOCK, int(np.ceil(32 * 8 * (d + 2) / per_row)) if problem.sparse else BLOCK)
         width = max(1, round(problem.rows[0].size / n))
         self.every = np.arange(n)
+        short = not problem.sparse and problem.rows[0].dtype == np.float32 and 1e-15 < problem.R < 1e15
         self.data = Data(
-            problem.rows, problem.sign, problem.weight, problem.r, self.every, problem.bias, block, width, threads()
+            rows=problem.rows,
+            sign=problem.sign,
+            s=problem.weight,
+            r=problem.r,
+            every=self.every,
+            bias=problem.bias,
+            block=block,
+            width=width,
+            short=short,
+            threads=threads(),
         )
         blocks = -(-n // block)
         self.starts = np.zeros(blocks + 1, dtype=np.int64)

@@ -21,7 +21,7 @@ from separatrix.problem import Problem, Vector
 from separatrix.trace import Measure
 
 SAVED = ("phi", "base", "step")
-SAVED_SCALARS = ("t", "k", "half", "n_last")
+SAVED_SCALARS = ("t", "k", "half", "n_last", "fused")
 
 
 class DirectEngine:
@@ -81,6 +81,7 @@ class DirectEngine:
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows."""
         self.c["evaluated"], self.c["anchored"], self.c["safe"] = False, False, 0
+        self.c["many"] = False  # float32 rows are checked in float64
         self.advance(0, False)
         return self.errors == 0
 
@@ -112,7 +113,7 @@ class DirectEngine:
             self.c[name] = state[name][()]
         self.c["stride"], self.c["length"] = norm(self.state.step), norm(self.state.phi)
         self.c["evaluated"] = self.c["anchored"] = self.c["ready"] = False
-        self.c["safe"], self.c["n_active"] = 0, 0
+        self.c["safe"], self.c["many"] = 0, self.c["fused"]  # the pass at this iterate is the one it was
 
     def stats(self) -> dict[str, int]:
         """Rows read so far."""

@@ -2,7 +2,7 @@
 
 Rows come as a tuple, `(X,)` for a C-ordered dense array or `(data, indices, indptr)` for CSR, and `bias` is the value
 of an appended constant column (0: none), so a vector `phi` always has d + 1 entries. Data may be float32 or float64;
-every product and sum is float64, so float32 data walk exactly as their float64 copy would.
+products and sums are float64 either way (`dot4_short` and `add8_short` are for the fused pass of `batch` alone).
 
 One canonical order of sums, whatever the engine and the threads: a margin is one call of the same dot product wherever
 it is needed; a weighted sum of rows runs in index order inside blocks of consecutive rows, then over the blocks.
@@ -68,6 +68,42 @@ def _add8(X, idx, j, w, sign, out):
         s += cg * np.float64(g[k])
         s += ch * np.float64(h[k])
         out[k] = s + ci * np.float64(i[k])
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def dot4_short(a, b, c, e, phi):
+    """Four float32 rows in float32 arithmetic, in runs of 512 columns that are added in float64."""
+    ta = tb = tc = te = 0.0
+    for lo in range(0, a.shape[0], 512):
+        sa = sb = sc = se = np.float32(0.0)
+        for k in range(lo, min(lo + 512, a.shape[0])):
+            p = phi[k]
+            sa += a[k] * p
+            sb += b[k] * p
+            sc += c[k] * p
+            se += e[k] * p
+        ta += np.float64(sa)
+        tb += np.float64(sb)
+        tc += np.float64(sc)
+        te += np.float64(se)
+    return ta, tb, tc, te
+
+
+@njit(cache=True, nogil=True, fastmath=FUSE)
+def add8_short(X, i, last, w, out):
+    """out += Σ w_j a_{i+j} over eight float32 rows in float32 arithmetic; rows past `last` come with weight 0."""
+    a, b, c, e = X[i], X[min(i + 1, last)], X[min(i + 2, last)], X[min(i + 3, last)]
+    f, g, h, r = X[min(i + 4, last)], X[min(i + 5, last)], X[min(i + 6, last)], X[min(i + 7, last)]
+    wa, wb, wc, we, wf, wg, wh, wr = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
+    for k in range(out.shape[0]):
+        s = out[k] + wa * a[k]
+        s += wb * b[k]
+        s += wc * c[k]
+        s += we * e[k]
+        s += wf * f[k]
+        s += wg * g[k]
+        s += wh * h[k]
+        out[k] = s + wr * r[k]
 
 
 @njit(cache=True, nogil=True, fastmath=REASSOCIATE)
