@@ -43,6 +43,7 @@ class SweepEngine:
         self.state = sweep.Sweep(
             phi=extended[:-1],
             m=np.zeros(n),
+            anchor=np.zeros(problem.d + 1),
             reach=np.full(n, -np.inf),
             order=sweep_order(method, n, seed, 0),
             ones=np.ones(n),
@@ -50,7 +51,7 @@ class SweepEngine:
             c=np.zeros(1, dtype=sweep.CONTROL),
         )
         self.c = self.state.c[0]
-        self.c["length"] = norm(self.state.phi)
+        sweep.set_anchor(self.state)
 
     @property
     def t(self) -> int:
@@ -113,7 +114,7 @@ class SweepEngine:
         self.state.phi[:] = state["phi"]
         for name in SCALARS:
             self.c[name] = state[name][()]
-        self.c["path"], self.c["moved"], self.c["length"] = 0.0, 0, norm(self.state.phi)
+        sweep.set_anchor(self.state)
         self.state.reach[:] = -np.inf
         self.state.order[:] = sweep_order(self.method, self.problem.n, self.seed, self.epoch)
 

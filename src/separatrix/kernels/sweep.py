@@ -1,7 +1,7 @@
 """The row-at-a-time perceptron: φ⁺ = φ + z_j for one wrong row j, in one of three orders.
 
-A row seen at margin m_i stays right while φ has travelled less than m_i/r_i, so the lazy engine passes it by unread.
-The path length is counted from the start of the sweep (`reach` is rebased there), which keeps its rounding small.
+A row seen at margin m_i stays right while φ is within m_i/r_i of where it was seen, so the lazy engine passes it by
+unread. Distances are measured from an anchor: to where the row was seen, and from there to where φ is now.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from separatrix.kernels.batch import EPS
+from separatrix.kernels.batch import EPS, distance
 from separatrix.kernels.rows import accumulate, evaluate_rows, norm, row_dot
 
 
@@ -20,7 +20,8 @@ class Sweep(NamedTuple):
 
     phi: Any
     m: Any
-    reach: Any  # a lower bound on the margin of row i is reach_i - r_i·path
+    anchor: Any
+    reach: Any  # a lower bound on the margin of row i is reach_i - r_i·away
     order: Any  # this sweep's order of rows
     ones: Any
     phi_and_count: Any  # φ is a view of its first d + 1 entries
@@ -33,9 +34,11 @@ CONTROL = np.dtype(
         ("epoch", "i8"),  # sweeps finished
         ("position", "i8"),  # rows of this sweep already seen
         ("clean", "i8"),  # rows in a row that were right
-        ("moved", "i8"),  # updates since the path was last counted from 0
-        ("path", "f8"),
-        ("length", "f8"),  # ‖φ‖ when the path was last counted from 0
+        ("away", "f8"),  # ‖φ - anchor‖
+        ("length", "f8"),  # ‖anchor‖
+        ("since", "i8"),  # sweeps, or updates of `most_wrong`, since the anchor was set,
+        ("read_at", "i8"),  # the count of rows read then,
+        ("read_before", "i8"),  # and before the last of them
         ("rows_read", "i8"),
     ]
 )
@@ -58,12 +61,13 @@ def sweep(data, st, steps, lazy):
                 st.reach[i] = -np.inf
                 c.clean = 0
                 continue
-            st.reach[i] = st.m[i] + data.r[i] * c.path
+            st.reach[i] = st.m[i] - data.r[i] * c.away
         c.clean += 1
     if c.position == n:
         c.position = 0
         c.epoch += 1
-        rebase(data, st)
+        if lazy:
+            renew_anchor(data, st)
 
 
 @njit(cache=True, nogil=True)
@@ -76,14 +80,14 @@ def most_wrong(data, st, steps, lazy):
         if not lazy:
             evaluate_rows(data, data.every, n, st.phi, st.m)
             c.rows_read += n
-        path = reached(st)
+        reach = reached(st)
         best = -1
         for i in range(n):
             if lazy:
-                if best >= 0 and st.reach[i] - data.r[i] * path > st.m[best]:
+                if best >= 0 and st.reach[i] - data.r[i] * reach > st.m[best]:
                     continue
                 evaluate_rows(data, data.every[i : i + 1], 1, st.phi, st.m)
-                st.reach[i] = st.m[i] + data.r[i] * c.path
+                st.reach[i] = st.m[i] - data.r[i] * c.away
                 c.rows_read += 1
             if best < 0 or st.m[i] < st.m[best]:
                 best = i
@@ -91,15 +95,15 @@ def most_wrong(data, st, steps, lazy):
         if c.clean == n or c.t >= end:
             return
         add_row(data, st, best)
-        if c.moved >= n:
-            rebase(data, st)
+        if lazy:
+            renew_anchor(data, st)
 
 
 @njit(cache=True, nogil=True)
 def reached(st):
-    """The path so far, and slack for the rounding of dot products and of the path itself."""
+    """How far φ is from the anchor, and slack for the rounding of dot products and distances."""
     c = st.c[0]
-    return c.path + 4.0 * EPS * (st.phi.shape[0] + 8 + c.moved) * (c.length + 2.0 * c.path)
+    return c.away + 8.0 * EPS * (st.phi.shape[0] + 8) * (c.length + c.away)
 
 
 @njit(cache=True, nogil=True)
@@ -108,20 +112,31 @@ def add_row(data, st, i):
     d = st.phi.shape[0] - 1
     accumulate(data.rows, data.every, i, i + 1, st.ones, data.bias, data.sign, d, st.phi_and_count)
     c.t += 1
-    c.moved += 1
-    c.path += data.r[i]
+    c.away = distance(st.phi, st.anchor)
 
 
 @njit(cache=True, nogil=True)
-def rebase(data, st):
-    """Count the path from here."""
+def renew_anchor(data, st):
+    """Set the anchor here if the last round read no fewer rows than the average since it was set."""
     c = st.c[0]
-    path = reached(st)
-    for i in range(st.m.shape[0]):
-        st.reach[i] -= data.r[i] * path
-    c.path = 0.0
-    c.moved = 0
+    c.since += 1
+    if c.since > 1 and (c.rows_read - c.read_before) * c.since >= c.rows_read - c.read_at:
+        reach = reached(st)
+        for i in range(st.m.shape[0]):
+            st.reach[i] -= data.r[i] * reach
+        set_anchor(st)
+    c.read_before = c.rows_read
+
+
+@njit(cache=True, nogil=True)
+def set_anchor(st):
+    """Measure distances from here."""
+    c = st.c[0]
+    st.anchor[:] = st.phi
     c.length = norm(st.phi)
+    c.away = 0.0
+    c.since = 0
+    c.read_at = c.read_before = c.rows_read
 
 
 @njit(cache=True, nogil=True)
