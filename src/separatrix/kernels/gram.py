@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from separatrix.kernels.batch import EPS, weight
+from separatrix.kernels.batch import EPS
+from separatrix.kernels.fused import weight
 from separatrix.kernels.rows import accumulate, evaluate_rows, norm, sum_rows
 
 DONE, COLUMNS, REFRESH = 0, 1, 2  # what a call of `advance` ends with: finished, or a request
