@@ -130,7 +130,8 @@ def test_every_form_of_data_gives_the_run_of_its_plain_copy(form):
         run = sx.solve(X, Y0, method, max_iter=200)
         same = sx.solve(plain(X), Y0, method, max_iter=200)
         assert run.n_iter == same.n_iter
-        assert np.allclose(run.theta, same.theta, rtol=1e-10, atol=1e-12)
+        precision = 1e-6 if form in ("float32", "float16") and method == "lr-gd" else 1e-10
+        assert np.allclose(run.theta, same.theta, rtol=precision, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ class Problem:
     scale : a power of two, 1 unless the data are so large or small that squares would leave float64
     bias : value of the appended constant column, 0 without an intercept
     classes : the two labels; the second, larger one is +1
+    short : dense rows that the user gave as float32: float32 arithmetic may serve where nothing depends on more
     """
 
     rows: tuple[Any, ...]
@@ -44,6 +45,7 @@ class Problem:
     bias: float
     classes: NDArray[Any]
     d: int
+    short: bool = False
 
     @property
     def n(self) -> int:
@@ -94,7 +96,9 @@ def make_problem(
     r = np.hypot(r, bias)
     top = float(r[weight > 0].max())
     scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else ldexp(1.0, frexp(top)[1])
-    return Problem(rows, sign / scale, weight, r / scale, scale, bias, classes, d)
+    kind = getattr(X, "dtype", np.dtype(np.float64))
+    short = len(rows) == 1 and kind in (np.float32, np.float16) and 1e-15 < top < 1e15
+    return Problem(rows, sign / scale, weight, r / scale, scale, bias, classes, d, short)
 
 
 def _frozen(a: NDArray[Any]) -> NDArray[Any]:

@@ -69,7 +69,6 @@ class Sheet:
         block = max(BLOCK, int(np.ceil(32 * 8 * (d + 2) / per_row)) if problem.sparse else BLOCK)
         width = max(1, round(problem.rows[0].size / n))
         self.every = np.arange(n)
-        short = not problem.sparse and problem.rows[0].dtype == np.float32 and 1e-15 < problem.R < 1e15
         self.data = Data(
             rows=problem.rows,
             sign=problem.sign,
@@ -79,7 +78,7 @@ class Sheet:
             bias=problem.bias,
             block=block,
             width=width,
-            short=short,
+            short=problem.short,
             threads=threads(),
         )
         blocks = -(-n // block)
