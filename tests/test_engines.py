@@ -13,7 +13,8 @@ from sklearn.datasets import load_digits
 
 import separatrix as sx
 from conftest import BATCH, ENGINES, PROBLEMS, noise, planted, signed
-from separatrix.engines import make_engine
+from separatrix.engines import Sheet, make_engine
+from separatrix.engines.gram import Cache
 from separatrix.methods import parse_method
 from separatrix.problem import make_problem
 
@@ -100,6 +101,21 @@ def test_gram_stays_right_when_only_a_few_columns_fit_in_memory():
         assert tight.n_iter == whole.n_iter
         assert tight.stats["columns"] <= columns
         assert np.allclose(tight.phi, whole.phi, rtol=1e-10, atol=0)
+
+
+def test_a_column_of_g_has_the_same_bits_whatever_it_is_computed_with():
+    for X, y in (planted(700, 90, 0.1, 6), planted(300, 1200, 0.1, 7)):
+        problem = make_problem(X, y, fit_intercept=True)
+        caches = [Cache(Sheet(problem), 300, "float64") for _ in range(3)]
+        rows = np.arange(7, 207)
+        caches[0].compute(rows, 1)
+        for row in rows:
+            caches[1].compute(np.array([row]), 1)
+        caches[2].compute(np.random.default_rng(0).permutation(rows), 1)
+        tables = [cache.table[cache.slot[rows]] for cache in caches]
+        assert np.array_equal(tables[0], tables[1]) and np.array_equal(tables[0], tables[2])
+        Z = y[:, None] * np.column_stack([X, np.ones(len(y))])
+        assert np.allclose(tables[0], (Z @ Z.T)[rows], rtol=1e-12, atol=1e-10)
 
 
 def test_gram_with_float32_columns_finds_a_separator_with_margins_off_by_less_than_1e_minus_6():

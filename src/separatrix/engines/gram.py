@@ -28,8 +28,9 @@ from separatrix.problem import Problem, Vector
 from separatrix.trace import Measure
 
 HISTORY = 32  # products remembered
-BATCH = 32  # columns computed in one pass over the data,
-BLOCK_ROWS = 256  # by matrix products of this many rows
+BATCH = 128  # columns computed in one pass over the data at most,
+MULTIPLE = 32  # filled up to a multiple of this,
+BLOCK_ROWS = 512  # by matrix products of this many rows
 SAVED = ("m", "start", "coef", "old_w", "old_q", "old_bits", "old_drift", "misses")
 SAVED_SCALARS = ("t", "held", "next", "drift", "length2", "since", "half", "patience")
 SAVED_PRODUCT = ("near", "asked", "n_need", "grad2")  # whether this iterate's product is already in the memory
@@ -85,7 +86,7 @@ class Cache:
         data = self.sheet.data
         for lo in range(0, len(rows), BATCH):
             batch = rows[lo : lo + BATCH]
-            self.vectors[:] = 0.0
+            self.vectors[len(batch) :] = 0.0
             gram.dense_rows(data.rows, batch, len(batch), data.bias, data.sign, self.ones, self.vectors)
             slots = room[lo : lo + len(batch)]
             gone = self.owner[slots]
@@ -96,11 +97,13 @@ class Cache:
     def _products(self, slots: NDArray[np.int64]) -> None:
         """Z times the batch of vectors, into these slots, by BLAS on blocks of rows.
 
-        Blocks and batch always have the same shape and BLAS runs on one thread inside a block, so a column has the same
-        bits whatever it is computed with and on however many threads.
+        Blocks are the same, batches are whole multiples of the tiles that BLAS works in, and BLAS runs on one thread
+        inside a block: so a column has the same bits whatever it is computed with and on however many threads.
         """
         problem, data = self.sheet.problem, self.sheet.data
-        vectors = np.ascontiguousarray(self.vectors[:, :-1].T)
+        count = -(-len(slots) // MULTIPLE) * MULTIPLE
+        vectors = np.ascontiguousarray(self.vectors[:count, :-2].T)
+        tail = data.bias * self.vectors[:count, -2]
         if problem.sparse:
             from scipy.sparse import csr_matrix
 
@@ -111,9 +114,11 @@ class Cache:
 
         def block(lo: int) -> None:
             hi = min(lo + BLOCK_ROWS, problem.n)
-            part = X[lo:hi] @ vectors[:-1] if X.dtype == np.float64 else X[lo:hi].astype(np.float64) @ vectors[:-1]
-            part = (part + data.bias * vectors[-1]) * data.sign[lo:hi, None]
-            self.table[slots, lo:hi] = part.T[: len(slots)]
+            rows = X[lo:hi] if X.dtype == np.float64 else X[lo:hi].astype(np.float64)
+            part = np.ascontiguousarray((rows @ vectors).T)
+            part = (part + tail[:, None]) * data.sign[lo:hi]
+            for s, column in zip(slots, part, strict=False):
+                self.table[s, lo:hi] = column
 
         with blas().limit(limits=1, user_api="blas"):
             run_all(block, range(0, problem.n, BLOCK_ROWS), data.threads)
