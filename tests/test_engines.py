@@ -80,6 +80,18 @@ def test_lazy_and_dense_agree_to_the_last_bit(problem, name, gamma):
         assert np.array_equal(runs[0].trace[column], runs[1].trace[column], equal_nan=True), column
 
 
+@pytest.mark.parametrize("name", BATCH[:2])
+def test_lazy_and_dense_agree_to_the_last_bit_on_the_way_past_separation(name):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, y = planted(int(rng.integers(5, 60)), int(rng.integers(1, 9)), float(rng.uniform(0.01, 1)), seed)
+        options = {"step_size": float(10 ** rng.uniform(0, 8)), "fit_intercept": bool(seed % 2), "max_iter": 300}
+        runs = [sx.solve(X, y, name, engine=e, stop=None, record="all", **options) for e in ("dense", "lazy")]
+        assert runs[0].separated
+        for column in set(runs[0].trace) - {"seconds"}:
+            assert np.array_equal(runs[0].trace[column], runs[1].trace[column], equal_nan=True), (seed, column)
+
+
 def test_the_lazy_engine_leaves_most_rows_unread():
     digits, labels = load_digits(return_X_y=True)
     run = sx.solve(digits, labels == 8, "batch-perceptron", engine="lazy", max_iter=2000)

@@ -65,7 +65,7 @@ SMALL_IMAGES = (
     Case("batch-perceptron", dtype="float32"),
     Case("lr-gd", 0.01, "float32", 500),  # every weight matters here: nothing to leave out
 )
-LARGE_IMAGES = (Case("batch-perceptron", iterations=3000),)
+LARGE_IMAGES = (Case("batch-perceptron", iterations=20_000),)
 
 
 @dataclass(frozen=True)

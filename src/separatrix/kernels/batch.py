@@ -77,6 +77,7 @@ CONTROL = np.dtype(
         ("errors", "i8"),
         ("argmin", "i8"),
         ("low", "f8"),  # the smallest margin
+        ("ceiling", "f8"),  # rows not read are above this
         ("stride", "f8"),  # ‖step‖
         ("path", "f8"),  # Σ‖Φ⁺-Φ‖ since the anchor
         ("length", "f8"),  # the largest ‖Φ‖ so far
@@ -149,6 +150,14 @@ def evaluate(data, rule, st, lazy):
     c.rows_read += c.n_due
     rows = data.every if c.n_due == n else st.due
     lowest(data, st, rows, c.n_due)
+    if finite and c.n_due < n and c.low > 0.0 and c.ceiling < tau + c.low:
+        # Just separated: rows that were above the old cut may have the smallest margin, or be below the new cut.
+        evaluate_rows(data, data.every, n, st.phi, st.m)
+        drop_anchor(data, st)
+        c.rows_read += n
+        c.n_due = n
+        rows = data.every
+        lowest(data, st, rows, n)
     if c.low > 0.0:  # separated: the cut is now measured from the smallest margin
         c.summed = False
         tau += c.low if finite else 0.0
@@ -169,6 +178,7 @@ def due_rows(data, st, tau, finite):
         st.due[0] = c.argmin
         evaluate_rows(data, st.due, 1, st.phi, st.m)
         tau += max(0.0, st.m[c.argmin])
+    c.ceiling = tau
     slack = 4.0 * EPS * (st.phi.shape[0] + 8 + c.since) * (c.length + c.path)
     path = c.path + slack
     line = distance(st.phi, st.anchor) + slack
