@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from math import exp, isinf, log, nan
 from typing import Any, Protocol
@@ -228,7 +229,8 @@ def _after_fork() -> None:
     _forked = True  # GNU OpenMP does not survive a fork: the child runs on one thread
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def threads() -> int:

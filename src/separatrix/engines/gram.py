@@ -8,6 +8,7 @@ a refresh whenever it leaves a sign open). Float32 columns take half the memory:
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -61,7 +62,9 @@ class Gram:
 
 
 def physical_memory() -> float:
-    """Bytes of memory the machine has."""
+    """Bytes of memory the machine has; 4 GB where the system does not tell."""
+    if sys.platform == "win32":
+        return 4e9
     return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
 
 
