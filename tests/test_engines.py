@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ from sklearn.datasets import load_digits
 import separatrix as sx
 from conftest import BATCH, ENGINES, PROBLEMS, noise, planted, signed
 from separatrix.engines import Sheet, make_engine
+from separatrix.engines import gram as gram_engine
 from separatrix.engines.gram import Cache
+from separatrix.loop import Walk
 from separatrix.methods import parse_method
 from separatrix.problem import make_problem
 
@@ -118,16 +122,32 @@ def test_gram_stays_right_when_only_a_few_columns_fit_in_memory():
 def test_a_column_of_g_has_the_same_bits_whatever_it_is_computed_with():
     for X, y in (planted(700, 90, 0.1, 6), planted(300, 1200, 0.1, 7)):
         problem = make_problem(X, y, fit_intercept=True)
-        caches = [Cache(Sheet(problem), 300, "float64") for _ in range(3)]
+        sheet = Sheet(problem)
+        caches = [Cache(problem.n, problem.d, 300, "float64") for _ in range(3)]
         rows = np.arange(7, 207)
-        caches[0].compute(rows, 1)
+        caches[0].compute(sheet, rows, 1)
         for row in rows:
-            caches[1].compute(np.array([row]), 1)
-        caches[2].compute(np.random.default_rng(0).permutation(rows), 1)
+            caches[1].compute(sheet, np.array([row]), 1)
+        caches[2].compute(sheet, np.random.default_rng(0).permutation(rows), 1)
         tables = [cache.table[cache.slot[rows]] for cache in caches]
         assert np.array_equal(tables[0], tables[1]) and np.array_equal(tables[0], tables[2])
         Z = y[:, None] * np.column_stack([X, np.ones(len(y))])
         assert np.allclose(tables[0], (Z @ Z.T)[rows], rtol=1e-12, atol=1e-10)
+
+
+def test_columns_are_shared_by_runs_on_one_problem_and_go_with_it():
+    problem = make_problem(*planted(150, 200, 0.01, 8))
+    for gamma, fresh in ((1e4, True), (2e4, False)):
+        before = len(gram_engine._caches)
+        walk = Walk(problem, parse_method("lr-gd", gamma), engine="gram", max_iter=300, stop=None)
+        held = walk.engine.stats()["columns"]
+        assert (held == 0) == fresh and len(gram_engine._caches) == before + fresh
+        for _ in walk.iterates():
+            pass
+    gone = weakref.ref(problem)
+    del problem, walk, _
+    gc.collect()
+    assert gone() is None
 
 
 def test_gram_with_float32_columns_finds_a_separator_with_margins_off_by_less_than_1e_minus_6():

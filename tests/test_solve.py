@@ -126,8 +126,9 @@ def test_the_generator_yields_what_solve_records():
     X, y = planted(50, 6, 0.01, 8)
     walk = Walk(make_problem(X, y), parse_method("batch-perceptron"))
     ticks = [iterate.t for iterate in walk.iterates()]
-    run = sx.solve(X, y, "batch-perceptron")
-    assert ticks == [t for t in run.trace["iteration"] if t in ticks]
+    shown = []
+    run = sx.solve(X, y, "batch-perceptron", callback=lambda iterate: shown.append(iterate.t))
+    assert ticks == shown == list(run.trace["iteration"]) and ticks[-1] == run.n_iter
     assert np.array_equal(walk.run().phi, run.phi)
 
 
@@ -175,6 +176,19 @@ def test_a_run_continued_from_its_checkpoint_has_the_bits_of_one_never_interrupt
     ticks = np.isin(parts.trace["iteration"], whole.trace["iteration"])
     for column in set(whole.trace) - {"seconds"}:
         assert np.array_equal(parts.trace[column][ticks], whole.trace[column], equal_nan=True), column
+
+
+@pytest.mark.parametrize("columns", [3, 20, 60])
+def test_a_run_with_few_cached_columns_continues_with_the_same_bits(tmp_path, columns):
+    X, y = noise(150, 60, 20)
+    options = {"step_size": 300.0, "engine": sx.Gram(memory=columns * 150 * 8), "stop": None}
+    whole = sx.solve(X, y, "lr-gd", **options, max_iter=400)
+    for budget in (57, 130, 299, 400):
+        parts = sx.solve(X, y, "lr-gd", **options, max_iter=budget, checkpoint=tmp_path / "run.npz")
+    assert np.array_equal(parts.phi, whole.phi)
+    options["engine"] = sx.Gram(memory=2 * columns * 150 * 8)
+    with pytest.raises(sx.CheckpointError, match="cached columns"):
+        sx.solve(X, y, "lr-gd", **options, max_iter=500, checkpoint=tmp_path / "run.npz")
 
 
 KILLED = """

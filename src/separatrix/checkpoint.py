@@ -49,13 +49,14 @@ def describe(
     problem: Problem, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder
 ) -> dict[str, Any]:
     """All that must be the same for a run to be continued."""
+    name, options = choose(engine, problem, method), engine if isinstance(engine, Gram) else Gram()
     return {
         "format": FORMAT,
         "method": method.name,
         "step size": float(method.gamma).hex(),
         "order": method.order,
-        "engine": choose(engine, problem, method),
-        "columns": engine.dtype if isinstance(engine, Gram) else "float64",
+        "engine": name,
+        "cached columns": f"{options.slots(problem.n)} of {options.dtype}" if name == "gram" else None,
         "rows": problem.n,
         "columns of X": problem.d,
         "data": fingerprint(problem),

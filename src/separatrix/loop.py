@@ -283,8 +283,13 @@ class Walk:
             yield from self._iterates()
         except KeyboardInterrupt:
             self.status = Status.INTERRUPTED
-        self._record()
+        recorded = len(self.recorder.rows)
+        iterate = self._record()
         self._save()
+        if len(self.recorder.rows) > recorded:
+            yield iterate
+            if self.callback is not None:
+                self.callback(iterate)
 
     def _iterates(self) -> Iterator[Iterate]:
         engine, at_separation = self.engine, self.stop == "separated"
@@ -337,12 +342,9 @@ class Walk:
         iterate = self._iterate()
         curve = None
         if "sharpness" in self.recorder.names:
-            measure = iterate.measure
             Phi = self.engine.phi() * (unit_of(self.problem, self.method) / self.problem.scale)
-            curve = sharpness_at(Sheet(self.problem), self.method, rule_of(self.problem, self.method), Phi)
-            self.recorder.add(iterate.t, measure, self.seconds, curve)
-        else:
-            self.recorder.add(iterate.t, iterate.measure, self.seconds)
+            curve = sharpness_at(Sheet(self.problem), rule_of(self.problem, self.method), Phi)
+        self.recorder.add(iterate.t, iterate.measure, self.seconds, curve)
         return iterate
 
     def _save(self) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
+from importlib import import_module
 from math import exp, isinf, log, nan
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.kernels.batch import Data, Rule
+from separatrix.kernels.batch import EPS, Data, Rule
 from separatrix.kernels.rows import evaluate_rows, sum_rows
 from separatrix.methods import Method
 from separatrix.problem import Problem, Vector
@@ -86,6 +87,11 @@ class Sheet:
         self.starts = np.zeros(blocks + 1, dtype=np.int64)
         self.parts = np.zeros((blocks, d + 2))
         self.total = np.zeros(d + 2)
+        # |fl(z·v) - z·v| ≤ dot_error ‖z‖‖v‖, by the most entries a row has, and ‖fl(Σwz) - Σwz‖ ≤ sum_error Σ|w|‖z‖, by
+        # the most terms that one entry of the sum passes through.
+        entries = int(np.diff(problem.rows[2]).max()) if problem.sparse else d
+        self.dot_error = EPS * (entries + 8)
+        self.sum_error = EPS * (min(block, n) + blocks + 8)
 
     def use_threads(self, count: int) -> None:
         """Let the kernels use one thread, or all of them."""
@@ -174,7 +180,7 @@ def unshift(rule: Rule, low: float) -> float:
     return exp(-x) if x > 600.0 else 1.0
 
 
-def sharpness(sheet: Sheet, method: Method, rule: Rule, Phi: Vector) -> float:
+def sharpness(sheet: Sheet, rule: Rule, Phi: Vector) -> float:
     """λ_max of ∇²f(θ) = (1/n) Σ σ'(z_iᵀθ) z_i z_iᵀ, by Lanczos on the rows with a curvature."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
@@ -207,18 +213,17 @@ def sharpness(sheet: Sheet, method: Method, rule: Rule, Phi: Vector) -> float:
 @cache
 def _thread_pool() -> bool:
     """Whether Numba has a thread pool that several Python threads may enter at once."""
-    from importlib.util import find_spec
-
-    if find_spec("numba.np.ufunc.tbbpool") is None and find_spec("numba.np.ufunc.omppool") is None:
+    if (
+        import_module("numba").config.THREADING_LAYER == "workqueue"
+    ):  # the user's choice, and one that may not be entered twice
         return False
-    try:
-        import numba.np.ufunc.omppool
-    except ImportError:
+    for pool in ("omppool", "tbbpool"):
         try:
-            import numba.np.ufunc.tbbpool  # noqa: F401  (imported to see whether it loads)
-        except ImportError:
-            return False
-    return True
+            import_module(f"numba.np.ufunc.{pool}")
+        except ImportError:  # its library is not on this system
+            continue
+        return True
+    return False
 
 
 _forked = False

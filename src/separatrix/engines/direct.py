@@ -91,7 +91,7 @@ class DirectEngine:
         low = float(c["low"])
         if self.errors == 0 and isinf(self.rule.gamma):  # rows right by the bound alone have not been looked at
             low = self.sheet.lowest(st.phi)
-        batch.gradient(self.sheet.data, self.rule, st)
+        batch.gradient(self.sheet.data, st)
         batch.list_fused(self.sheet.data, self.rule, st)
         grad = norm(st.total[:-1]) * unshift(self.rule, low)
         active = st.active[: c["n_active"]]

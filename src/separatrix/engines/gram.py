@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from separatrix.engines.base import Sheet, measure, rule_of, start, unit_of, unshift
+from separatrix.engines.base import Index, Sheet, measure, rule_of, start, unit_of, unshift
 from separatrix.kernels import gram
 from separatrix.kernels.rows import norm
 from separatrix.methods import Method
@@ -69,11 +69,12 @@ def physical_memory() -> float:
 
 
 class Cache:
-    """Columns of G for one problem, least recently used ones giving way."""
+    """Columns of G for one problem, least recently used ones giving way.
 
-    def __init__(self, sheet: Sheet, slots: int, dtype: str) -> None:
-        n, d = sheet.problem.n, sheet.problem.d
-        self.sheet, self.dtype = sheet, dtype
+    It holds no reference to the problem, so that both go when the problem does.
+    """
+
+    def __init__(self, n: int, d: int, slots: int, dtype: str) -> None:
         self.table = np.empty((slots, n), dtype=dtype)  # pages are only taken when written
         self.slot = np.full(n, -1, dtype=np.int64)
         self.owner = np.full(slots, -1, dtype=np.int64)
@@ -81,29 +82,37 @@ class Cache:
         self.ones = np.ones(n)
         self.vectors = np.zeros((BATCH, d + 2))
 
-    def compute(self, rows: NDArray[np.int64], t: int) -> None:
+    def compute(self, sheet: Sheet, rows: Index, t: int) -> None:
         """Columns of these rows, in place of those unused for longest; those in use at t stay."""
         oldest = np.argsort(self.used, kind="stable")
-        room = oldest[self.used[oldest] < t]
-        rows = rows[: len(room)]
-        data = self.sheet.data
+        room = oldest[self.used[oldest] < t][: len(rows)]
+        gone = self.owner[room]
+        self.slot[gone[gone >= 0]] = -1
+        self._fill(sheet, rows[: len(room)], room)
+        self.used[room] = t
+
+    def restore(self, sheet: Sheet, owner: Index, used: Index) -> None:
+        """The columns that were held, each in its slot: what is evicted next depends on both."""
+        self.slot[:], self.owner[:], self.used[:] = -1, -1, used
+        held = np.flatnonzero(owner >= 0)
+        self._fill(sheet, owner[held], held)
+
+    def _fill(self, sheet: Sheet, rows: Index, slots: Index) -> None:
+        data = sheet.data
         for lo in range(0, len(rows), BATCH):
-            batch = rows[lo : lo + BATCH]
+            batch, into = rows[lo : lo + BATCH], slots[lo : lo + BATCH]
             self.vectors[len(batch) :] = 0.0
             gram.dense_rows(data.rows, batch, len(batch), data.bias, data.sign, self.ones, self.vectors)
-            slots = room[lo : lo + len(batch)]
-            gone = self.owner[slots]
-            self.slot[gone[gone >= 0]] = -1
-            self._products(slots)
-            self.owner[slots], self.slot[batch], self.used[slots] = batch, slots, t
+            self._products(sheet, into)
+            self.owner[into], self.slot[batch] = batch, into
 
-    def _products(self, slots: NDArray[np.int64]) -> None:
+    def _products(self, sheet: Sheet, slots: Index) -> None:
         """Z times the batch of vectors, into these slots, by BLAS on blocks of rows.
 
         Blocks are the same, batches are whole multiples of the tiles that BLAS works in, and BLAS runs on one thread
         inside a block: so a column has the same bits whatever it is computed with and on however many threads.
         """
-        problem, data = self.sheet.problem, self.sheet.data
+        problem, data = sheet.problem, sheet.data
         count = -(-len(slots) // MULTIPLE) * MULTIPLE
         vectors = np.ascontiguousarray(self.vectors[:count, :-2].T)
         tail = data.bias * self.vectors[:count, -2]
@@ -152,7 +161,10 @@ _caches: WeakKeyDictionary[Problem, dict[tuple[int, str], Cache]] = WeakKeyDicti
 
 def shared_cache(sheet: Sheet, slots: int, dtype: str) -> Cache:
     """The columns of this problem, kept as long as the problem lives: a sweep over step sizes computes them once."""
-    return _caches.setdefault(sheet.problem, {}).setdefault((slots, dtype), Cache(sheet, slots, dtype))
+    caches = _caches.setdefault(sheet.problem, {})
+    if (slots, dtype) not in caches:
+        caches[slots, dtype] = Cache(sheet.problem.n, sheet.problem.d, slots, dtype)
+    return caches[slots, dtype]
 
 
 class GramEngine:
@@ -195,7 +207,8 @@ class GramEngine:
         self.c = self.state.c[0]
         self.c["longest"] = problem.r[problem.weight > 0].max()
         exact = options.dtype == "float64"
-        self.c["column_error"] = 2.0**-53 * (self.sheet.data.width + 8) if exact else 0.0
+        self.c["column_error"] = self.sheet.dot_error if exact else 0.0
+        self.c["product_error"] = self.sheet.dot_error + self.sheet.sum_error
         self.refresh()
         self.state.start[:] = self.state.m
         self.c["half"] = isinf(method.gamma) and not self.phi0.any() and method.order is None
@@ -219,7 +232,7 @@ class GramEngine:
                 left = min(left, max(1, SHORT_REFRESH - int(self.c["since"])))
             said = gram.advance(sheet.data, self.rule, self.state, left, stop, sheet.starts, sheet.parts, sheet.total)
             if said == gram.COLUMNS:
-                self.cache.compute(self.state.need[: self.c["n_need"]].copy(), self.t)
+                self.cache.compute(sheet, self.state.need[: self.c["n_need"]].copy(), self.t)
             elif said == gram.REFRESH or (self.options.dtype == "float32" and self.c["since"] >= SHORT_REFRESH):
                 self.refresh()
             elif self.t >= end or (stop and self.errors == 0):
@@ -258,7 +271,7 @@ class GramEngine:
         """
         st, c, sheet = self.state, self.c, self.sheet
         while not gram.product(sheet.data, st, sheet.starts, sheet.parts, sheet.total):
-            self.cache.compute(st.need[: c["n_need"]].copy(), self.t)
+            self.cache.compute(sheet, st.need[: c["n_need"]].copy(), self.t)
         active = st.active[: c["n_active"]].copy()
         low, reach = float(c["low"]), float(c["longest"])
         with np.errstate(over="ignore"):
@@ -274,10 +287,7 @@ class GramEngine:
         """All but the columns themselves, which are computed anew from the list of their rows."""
         state = {name: getattr(self.state, name).copy() for name in SAVED}
         state |= {name: np.array(self.c[name]) for name in (*SAVED_SCALARS, *SAVED_PRODUCT)}
-        held = self.cache.owner >= 0
-        order = np.argsort(self.cache.used[held], kind="stable")
-        state["columns"] = self.cache.owner[held][order]
-        return state
+        return state | {"owner": self.cache.owner.copy(), "used": self.cache.used.copy()}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
@@ -285,8 +295,7 @@ class GramEngine:
             getattr(self.state, name)[:] = state[name]
         for name in SAVED_SCALARS:
             self.c[name] = state[name][()]
-        missing = state["columns"][self.cache.slot[state["columns"]] < 0]
-        self.cache.compute(missing, 1)
+        self.cache.restore(self.sheet, state["owner"], state["used"])
         self.c["evaluated"] = False
         gram.evaluate(self.sheet.data, self.rule, self.state)
         for name in SAVED_PRODUCT:

@@ -159,7 +159,7 @@ class GramSweepEngine(GramEngine):
             epoch = self.epoch
             said = gram.sweep(self.sheet.data, self.state, self.order, self.p, end - self.t)
             if said == gram.COLUMNS:
-                self.cache.compute(self.state.need[:1].copy(), self.t + 1)
+                self.cache.compute(self.sheet, self.state.need[:1].copy(), self.t + 1)
             elif said == gram.REFRESH:
                 self.refresh()
             if self.epoch > epoch:

@@ -263,7 +263,7 @@ def same_set(st):
 
 
 @njit(cache=True, nogil=True)
-def gradient(data, rule, st):
+def gradient(data, st):
     """total = Σ w_i z_i at this iterate, and Σ w_i behind it."""
     c = st.c[0]
     if not c.ready:
@@ -278,7 +278,7 @@ def gradient(data, rule, st):
 def new_step(data, rule, st):
     """step = unit/N Σ w_i z_i: the plain sum where N = n (Φ counts in n-ths), divided by Σw where N = Σw."""
     c = st.c[0]
-    gradient(data, rule, st)
+    gradient(data, st)
     total = st.total[st.step.shape[0]]
     for k in range(st.step.shape[0]):
         st.step[k] = st.total[k] / total if rule.normalized and total > 0.0 else st.total[k]

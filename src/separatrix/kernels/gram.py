@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from separatrix.kernels.batch import EPS
+from separatrix.kernels.batch import EPS, underflow_shift
 from separatrix.kernels.fused import weight
 from separatrix.kernels.rows import accumulate, evaluate_rows, norm, sum_rows
 
@@ -64,6 +64,7 @@ CONTROL = np.dtype(
         ("longest", "f8"),  # max r_i
         ("column_error", "f8"),  # |G_ij - exact| ≤ column_error r_i r_j
         ("patience", "i8"),  # direct products taken for want of columns
+        ("product_error", "f8"),  # the same for a direct product, in units of r_i max r_j Σw
         ("since", "i8"),  # iterations since the last refresh
         ("evaluated", "b1"),
         ("half", "b1"),
@@ -114,7 +115,7 @@ def evaluate(data, rule, g):
             if g.m[i] <= 0.0:
                 c.errors += 1
                 g.bits[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
-    shift = rule.gamma * c.low if rule.normalized and finite and rule.gamma * c.low > 600.0 else 0.0
+    shift = underflow_shift(rule, c.low)
     tau = rule.cut / rule.gamma + max(0.0, c.low) if finite else 0.0
     c.n_active = 0
     c.total = 0.0
@@ -160,7 +161,7 @@ def product(data, g, starts, parts, total):
         sum_rows(data, g.active, c.n_active, g.w, starts, parts, total)
         evaluate_rows(data, data.every, n, total[: total.shape[0] - 1], q)
         c.rows_read += n + c.n_active
-        g.old_drift[here] = 2.0 * EPS * (data.width + 8) * c.longest * c.total
+        g.old_drift[here] = c.product_error * c.longest * c.total
         c.n_need = max(c.n_need, 1)
     else:
         drift = 0.0
