@@ -1,0 +1,278 @@
+"""One problem on its way to a verdict: tools tried cheapest first, until one yields a proof that checks.
+
+Zero rows and contradictory duplicates; a perceptron with a budget; the Newton path of `newton`, whose θ are checked as
+separators and whose slacks as Gordan weights after each stage; exact arithmetic where the data are small enough, first
+of all where they are tiny. Whatever is claimed was checked by `certify` from the raw rows.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from separatrix.certify import Claim, Proof, check
+from separatrix.certify.rows import Index, Reader
+from separatrix.engines.rowwise import SweepEngine
+from separatrix.exact import OutOfTimeError, face
+from separatrix.margin import Bracket
+from separatrix.methods import parse_method
+from separatrix.newton import Path, Rows, onto_gordan
+from separatrix.problem import Problem, Vector
+from separatrix.relations import Relations, holds_on, independent_columns
+
+SWEEPS = 200  # of the perceptron
+TINY = 20_000  # n D² up to which exact arithmetic comes first
+EXACT = 20_000_000  # and up to which it is tried at all
+CORE = 3_000  # rows that still pull of which a problem of their own is made
+DENSE = 100_000_000  # entries of which a dense block is made
+EARLY, LATE = 1e3, 1e9  # C R² from which slacks are candidates, and from which they are in any shape
+
+
+class Case:
+    """One problem on its way to a verdict."""
+
+    def __init__(self, problem: Problem, deadline: float | None = None) -> None:
+        self.problem, self.deadline = problem, deadline
+        self.reader = Reader(problem)
+        self.bracket = Bracket(problem)
+        self.tool = "none"
+        self.steps = 0
+        self.lam = np.zeros(problem.n)  # the best weights so far, a guide for exact arithmetic
+
+    @property
+    def late(self) -> bool:
+        """Whether the time limit has passed."""
+        return self.deadline is not None and time.perf_counter() > self.deadline
+
+    @property
+    def work(self) -> int:
+        """n D², what one pass of exact elimination costs."""
+        return self.problem.n * self.reader.D**2
+
+    def settle(self) -> Proof | None:
+        """A proof that the data are separable or that they are not."""
+        self.bracket.try_weights(np.ones(self.problem.n))
+        tools = [("rows", self.by_rows), ("perceptron", self.by_perceptron), ("newton", self.by_newton)]
+        tools.insert(1 if self.work <= TINY else 3, ("exact", self.by_exact))
+        for name, tool in tools:
+            self.tool = name
+            proof = tool()
+            if proof is not None:
+                return proof
+            if self.late:
+                break
+        self.tool = "none"
+        return None
+
+    def claim(self, what: Claim, **parts: Any) -> Proof | None:
+        """A proof of these parts if it checks, None otherwise."""
+        p = self.problem
+        proof = Proof(what, p.n, p.d, p.bias > 0, **parts)
+        return proof if check(proof, p) else None
+
+    def by_rows(self) -> Proof | None:
+        """Zero rows, and equal rows with opposite labels."""
+        p = self.problem
+        zero = np.flatnonzero(p.r == 0)
+        if len(zero):
+            return self.claim(Claim.INSEPARABLE, rows=(int(zero[0]),), weights=(1.0,))
+        v = np.random.default_rng(0).standard_normal(p.d + 1)
+        h = self.bracket.sheet.margins(v / np.linalg.norm(v)) * np.sign(p.sign)  # one code for every row: equal bits
+        order = np.lexsort((p.sign, h))
+        same = np.flatnonzero((h[order][1:] == h[order][:-1]) & (p.sign[order][1:] != p.sign[order][:-1]))
+        for at in same[:1000]:
+            i, j = int(order[at]), int(order[at + 1])
+            pair = self.reader.dense(np.array([i, j]), np.arange(self.reader.D))
+            if (pair[0] == -pair[1]).all():
+                return self.claim(Claim.INSEPARABLE, rows=(min(i, j), max(i, j)), weights=(1.0, 1.0))
+        return None
+
+    def separator(self, theta: Vector, exact: list[Fraction] | None = None) -> Proof | None:
+        """θ (d + 1 entries) as a proof of separability; its margin goes into the bracket."""
+        p = self.problem
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.bracket.try_theta(theta)
+        parts = tuple(exact) if exact is not None else tuple(p.unpad(theta).tolist())
+        if exact is None and not np.isfinite(theta).all():
+            return None
+        if exact is not None:  # floats, where they serve as well, make the smaller proof
+            short = np.array([float(t) for t in exact]) if all(abs(t) < 10**300 for t in exact) else None
+            if short is not None:
+                proof = self.claim(Claim.SEPARABLE, theta=tuple(short.tolist()))
+                if proof is not None:
+                    return proof
+        return self.claim(Claim.SEPARABLE, theta=parts)
+
+    def by_perceptron(self) -> Proof | None:
+        """The row-at-a-time perceptron, for some sweeps."""
+        p = self.problem
+        if p.r.max() > 16 * p.r.min():  # long rows would drown short ones; positive factors change no verdict
+            rho = power_of_two(p.r)
+            p = replace(p, sign=p.sign * rho, r=p.r * rho)
+        engine = SweepEngine(p, parse_method("perceptron"), None, lazy=True, seed=0)
+        engine.use_threads(1)
+        while engine.errors and engine.epoch < SWEEPS and not self.late:
+            engine.advance(1024, True)
+        phi = engine.phi() / max(float(abs(engine.phi()).max()), 1e-300)
+        return self.separator(phi) if engine.errors == 0 and engine.check() else None
+
+    def by_newton(self) -> Proof | None:
+        """The Newton path on equilibrated rows: its θ as separators, its slacks as Gordan weights."""
+        rows = equilibrated(self.problem)
+        path = Path(rows)
+        with np.errstate(all="ignore"):
+            for step in path.walk():
+                self.steps = step.steps
+                if step.lowest > 0:
+                    proof = self.separator(step.theta * rows.kappa)
+                    if proof is not None:
+                        return proof
+                if not np.isfinite(step.theta).all():
+                    return None
+                if step.end_of_stage:
+                    self.lam = step.u * rows.rho
+                    self.bracket.try_weights(self.lam)
+                    if step.lowest <= 0 and step.reach > EARLY:
+                        proof = self.by_weights(rows, step)
+                        if proof is not None:
+                            return proof
+                if self.late:
+                    return None
+        return None
+
+    def by_weights(self, rows: Rows, step: Path) -> Proof | None:
+        """Gordan weights from the slacks, where the rows that pull outnumber the columns; late on, in any case."""
+        J = step.active
+        if 0 < len(J) <= min(CORE, self.problem.n // 10):
+            return self.by_core(J)
+        if not (len(J) > rows.D or step.reach > LATE) or len(J) * rows.D > DENSE:
+            return None
+        B, lam = onto_gordan(rows, J, step.u[J])
+        if len(B) == 0 or not (lam > 0).all():
+            return None
+        return self.weights_proof(B, lam * rows.rho[B], *independent_columns(self.reader, B))
+
+    def weights_proof(self, B: Index, lam: Vector, K: Index, relations: Relations) -> Proof | None:
+        """Weights λ_B with their columns as a proof, of overlap where the relations hold in every row."""
+        lam = lam / lam.max()
+        everywhere = bool(holds_on(self.reader, K, relations).all())
+        parts: dict[str, Any] = {
+            "rows": tuple(B.tolist()),
+            "weights": tuple(lam.tolist()),
+            "columns": tuple(K.tolist()),
+            "relations": relations,
+        }
+        return self.claim(Claim.OVERLAP if everywhere else Claim.INSEPARABLE, **parts)
+
+    def by_core(self, J: Index) -> Proof | None:
+        """The rows that still pull as a problem of their own: if no θ separates them, none separates all."""
+        core, columns = part_of(self.problem, J)
+        if core is None or core.n * core.d > DENSE:
+            return None
+        inner = Case(core, self.deadline)
+        proof = inner.settle()
+        if proof is None or proof.claim is Claim.SEPARABLE or proof.rows is None:
+            return None
+        parts: dict[str, Any] = {"rows": tuple(int(J[i]) for i in proof.rows), "weights": proof.weights}
+        if proof.columns is not None:
+            at = {j: int(c) for j, c in enumerate(columns)}
+            relations = {at[j]: {at[k]: c for k, c in terms.items()} for j, terms in proof.relations.items()}
+            parts |= {"columns": tuple(at[j] for j in proof.columns), "relations": relations}
+        return self.claim(Claim.INSEPARABLE, **parts)
+
+    def by_exact(self) -> Proof | None:
+        """Rational simplex on all rows: settles everything, at a price."""
+        if self.work > EXACT:
+            return None
+        order = np.argsort(-self.lam, kind="stable")  # rows with weight first: the simplex enters in this order
+        Z = [self.reader.integers(int(i), np.arange(self.reader.D)) for i in order]
+        try:
+            theta, lam = face(Z, self.deadline)
+        except OutOfTimeError:
+            return None
+        return self.from_face(theta, weights_of(self.reader, order, Z, lam))
+
+    def from_face(self, theta: list[Fraction], lam: list[Fraction]) -> Proof | None:
+        """The strictly complementary pair as a proof of its kind."""
+        rows = tuple(i for i, w in enumerate(lam) if w)
+        weights = tuple(lam[i] for i in rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.bracket.try_weights(np.array([float(min(w, Fraction(10) ** 300)) for w in lam]))
+        if not rows:
+            big = max(abs(t) for t in theta)
+            scaled = [t / big for t in theta]
+            vector = np.zeros(self.problem.d + 1)
+            vector[: len(scaled)] = [float(t) for t in scaled]
+            return self.separator(vector, scaled)
+        if len(rows) == self.problem.n:
+            return self.claim(Claim.OVERLAP, rows=rows, weights=weights)
+        return self.claim(Claim.QUASI_COMPLETE, theta=tuple(theta), rows=rows, weights=weights)
+
+
+def weights_of(reader: Reader, order: Index, Z: list[list[int]], lam: list[Fraction]) -> list[Fraction]:
+    """λ for the rows as stored, from λ for the whole-number rows Z_k = c_k z_order[k]."""
+    out = [Fraction(0)] * reader.n
+    columns = np.arange(reader.D)
+    for i, z, weight in zip(order.tolist(), Z, lam, strict=True):
+        if weight:
+            raw = reader.dense(np.array([i]), columns)[0]
+            at = next((j for j, v in enumerate(z) if v), None)
+            out[i] = weight if at is None else weight * Fraction(z[at]) / Fraction(float(raw[at]))
+    return out
+
+
+def power_of_two(sizes: Vector) -> Vector:
+    """Powers of two that bring these sizes to between ½ and 1; 1 for zero."""
+    return np.where(sizes > 0, np.ldexp(1.0, -np.frexp(np.where(sizes > 0, sizes, 1.0))[1]), 1.0)
+
+
+def equilibrated(problem: Problem) -> Rows:
+    """Rows of length about 1 and columns of size about 1, by powers of two; as they are where they are even."""
+    rho = power_of_two(problem.r)
+    size = np.zeros(problem.d + 1)
+    size[-1] = problem.bias
+    for lo in range(0, problem.n, 2048):
+        part = slice(lo, min(lo + 2048, problem.n))
+        scale = abs(problem.sign[part]) * rho[part]
+        if problem.sparse:
+            from scipy.sparse import csr_array, diags_array
+
+            A = diags_array(scale) @ csr_array(problem.rows, shape=(problem.n, problem.d))[part].astype(np.float64)
+            top = abs(A).max(axis=0).toarray().ravel()
+        else:
+            with np.errstate(over="ignore"):
+                top = (abs(problem.rows[0][part]) * scale[:, None]).max(axis=0)
+        size[:-1] = np.maximum(size[:-1], top)
+        size[-1] = max(size[-1] if problem.bias == 0 else 0.0, float(scale.max()) * problem.bias)
+    used = size[size > 0]
+    if len(used) and used.min() * 1024 > used.max() and problem.r.min() * 1024 > problem.r.max():
+        return Rows(problem)
+    kappa = np.minimum(power_of_two(size), 1e150)
+    return Rows(problem, rho, kappa)
+
+
+def part_of(problem: Problem, J: Index) -> tuple[Problem | None, Index]:
+    """The rows J as a dense problem on the columns they touch; with the number of each such column."""
+    reader = Reader(problem)
+    if problem.sparse:
+        used = np.unique(reader.X[J].indices).astype(np.int64)
+        columns = np.concatenate([used, np.arange(problem.d, reader.D)])
+    else:
+        columns = np.arange(reader.D)
+    if len(J) * len(columns) > DENSE or len(columns) == 0:
+        return None, columns
+    Z = reader.dense(J, columns)
+    return rows_problem(Z, problem.classes), columns
+
+
+def rows_problem(Z: Vector, classes: Any) -> Problem:
+    """Rows z_i given as they are, all of sign +1 and without an intercept of their own."""
+    r = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+    ones = np.ones(len(Z))
+    Z = np.ascontiguousarray(Z)
+    Z.flags.writeable = False
+    return Problem((Z,), ones, ones, r, 1.0, 0.0, classes, Z.shape[1])

@@ -1,0 +1,208 @@
+"""The arguments that make numbers a proof, each rigorous in the face of rounding.
+
+The Cholesky argument. Let A = Z_BK (row i scaled by ρ_i, column j by κ_j, powers of two) and λ > 0 on B with Aᵀλ = r
+small. For any upper triangular P with a non-zero diagonal put W = AP, which spans what A spans. If W has full column
+rank then λ - W(WᵀW)⁻¹Wᵀλ solves Aᵀλ = 0 exactly, and
+
+    |W_i (WᵀW)⁻¹ Wᵀλ|  ≤  ‖W_i‖ ‖Pᵀr‖ / σ_min(W)² ,
+
+so it is positive where that is below λ_i. P is the inverse of a Cholesky (or QR) factor of A in floats: then WᵀW is
+near the identity whatever the condition of A, and σ_min(W)² ≥ 1 - ‖WᵀW - I‖. All of it with bounds on every rounding
+(after Rump, Verification of positive definiteness, BIT 46, 2006, who shifts the Gram matrix instead).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import frexp, fsum, sqrt
+from typing import Any
+
+import numpy as np
+
+from separatrix.certify.proof import Claim, Proof
+from separatrix.certify.rows import TINY, Index, Reader, U, as_integers, gamma, two_product
+from separatrix.problem import Problem, Vector, make_problem
+
+EXACT_ENTRIES = 20_000_000  # products that the exact sums of the Cholesky argument may take
+
+
+def verify(proof: Proof, X: Any, y: Any) -> bool:
+    """Whether the proof holds for these data, re-computed from the raw rows."""
+    return check(proof, make_problem(X, y, fit_intercept=proof.intercept))
+
+
+def check(proof: Proof, problem: Problem) -> bool:
+    """`verify` on a problem already read."""
+    if (proof.n, proof.d, proof.intercept) != (problem.n, problem.d, problem.bias > 0):
+        return False
+    reader = Reader(problem)
+    if proof.claim is Claim.SEPARABLE:
+        return proof.theta is not None and bool((reader.signs(proof.theta) > 0).all())
+    if proof.rows is None or proof.weights is None or len(proof.rows) == 0:
+        return False
+    rows = np.array(proof.rows, dtype=np.int64)
+    if not all(w > 0 for w in proof.weights):
+        return False
+    if proof.columns is None:
+        if not exact_gordan(reader, rows, proof.weights):
+            return False
+        everywhere = len(rows) == problem.n  # λ > 0 on every row: Stiemke's alternative
+    else:
+        everywhere = proof.claim is Claim.OVERLAP
+        columns = np.array(proof.columns, dtype=np.int64)
+        if not relations_hold(reader, proof, None if everywhere else rows):
+            return False
+        if slack(reader, rows, np.array([float(w) for w in proof.weights]), columns) <= 0:
+            return False
+    if proof.claim is Claim.OVERLAP:
+        return everywhere
+    if proof.claim is Claim.QUASI_COMPLETE:
+        if proof.theta is None:
+            return False
+        signs = reader.signs(proof.theta)
+        return bool((signs >= 0).all() and (signs > 0).any())
+    return proof.claim is Claim.INSEPARABLE
+
+
+def exact_gordan(reader: Reader, rows: Index, weights: tuple[float | Fraction, ...]) -> bool:
+    """Whether Σ λ_i z_i = 0 in whole numbers."""
+    lam = as_integers(weights)
+    if reader.sparse:
+        from scipy.sparse import csr_array
+
+        used = np.unique(csr_array(reader.X[rows]).indices).astype(np.int64)
+        columns = np.concatenate([used, np.arange(reader.d, reader.D)])
+    else:
+        columns = np.arange(reader.D)
+    step = max(1, 1_000_000 // max(1, len(rows)))
+    for lo in range(0, len(columns), step):
+        A = reader.dense(rows, columns[lo : lo + step])
+        for column in A.T:
+            inside = np.flatnonzero(column)
+            whole = as_integers(column[inside])
+            if sum(w * lam[i] for w, i in zip(whole, inside.tolist(), strict=True)) != 0:
+                return False
+    return True
+
+
+def relations_hold(reader: Reader, proof: Proof, rows: Index | None) -> bool:
+    """Whether each column outside K is, on these rows, zero or the combination of columns of K that the proof says."""
+    kept = set(proof.columns or ())
+    if kept.intersection(proof.relations):
+        return False
+    zero = np.array(sorted(set(range(reader.D)) - kept - set(proof.relations)), dtype=np.int64)
+    if len(zero) and not reader.zero(zero, rows).all():
+        return False
+    for j, terms in proof.relations.items():
+        if not kept.issuperset(terms):
+            return False
+        v: list[Any] = [0.0] * reader.D
+        v[j] = Fraction(-1)
+        for k, c in terms.items():
+            v[k] = Fraction(c)
+        if reader.signs(v, rows).any():
+            return False
+    return True
+
+
+def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbation: float = 0.0) -> float:
+    """min_i λ_i - |correction_i| in units of λ_i: positive proves a positive solution of Z_Bᵀλ = 0 on these columns.
+
+    With `perturbation` ε it does so for every matrix whose entries differ from Z_BK by at most ε in relation.
+    """
+    A = reader.dense(rows, columns)
+    scaled = equilibrate(A, lam)
+    if scaled is None:
+        return -1.0
+    A, lam = scaled
+    m, r = A.shape
+    if m < r or not np.isfinite(lam).all() or not (lam > 0).all():
+        return -1.0
+    if r == 0:
+        return 1.0  # no equations: any λ solves them
+    P = preconditioner(A)
+    if P is None:
+        return -1.0
+    W = A @ P
+    long_a, long_p, long_w = (float(np.linalg.norm(M)) * (1 + gamma(m * r)) for M in (A, P, W))
+    away = (gamma(r + 2) + perturbation) * long_a * long_p + m * r * TINY  # ‖W - AP‖_F, the perturbed A included
+    defect = float(np.linalg.norm(W.T @ W - np.eye(r))) * (1 + gamma(r * r)) + gamma(m + 2) * long_w**2
+    if not defect < 0.9:
+        return -1.0
+    sigma = sqrt(1.0 - defect) * (1 - 4 * U) - away  # σ_min of the exact AP
+    if not sigma > 0.1:
+        return -1.0
+    reach = np.sqrt(np.einsum("ij,ij->i", W, W)) * (1 + gamma(r + 4)) + away  # ‖(AP)_i‖
+    best = -1.0
+    for exact in (False, True):
+        if exact and m * r > EXACT_ENTRIES:
+            break
+        residual, error = column_sums(A, lam, exact)
+        error += perturbation * float(np.linalg.norm(abs(A).T @ lam)) * (1 + gamma(m + r))
+        projected = P.T @ residual
+        bound = float(np.linalg.norm(projected)) * (1 + gamma(r + 4))
+        bound += long_p * (error + gamma(r + 2) * float(np.linalg.norm(residual))) + r * r * TINY
+        with np.errstate(under="ignore"):
+            best = float((1.0 - reach * (bound / sigma**2) * (1 + 8 * U) / lam).min())
+        if best > 0:
+            break
+    return best
+
+
+def equilibrate(A: Vector, lam: Vector) -> tuple[Vector, Vector] | None:
+    """Rows and columns scaled by powers of two to size near 1, λ with its rows; None where that leaves float64.
+
+    Scaling is exact: Σ λ_i z_i = Σ (λ_i/ρ_i)(ρ_i z_i). Weights are scaled to a sum near 1.
+    """
+    if A.size == 0:
+        return A, lam
+    for _ in range(3):
+        for axis in (1, 0):
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                big = abs(A).max(axis=axis)
+                power = np.where(big > 0, np.frexp(big)[1], 0)
+                scaled = np.ldexp(A, -power[:, None] if axis == 1 else -power[None, :])
+                if not np.array_equal(np.ldexp(scaled, power[:, None] if axis == 1 else power[None, :]), A):
+                    return None  # an entry fell below float64's range
+                A = scaled
+                if axis == 1:
+                    lam = np.ldexp(lam, power)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        total = float(lam.sum())
+        if not 0 < total < np.inf:
+            return None
+        shrunk = np.ldexp(lam, -frexp(total)[1])
+    return A, shrunk
+
+
+def preconditioner(A: Vector) -> Vector | None:
+    """An upper triangular P that makes AP nearly orthonormal; any P would be right, a poor one proves nothing."""
+    from scipy.linalg import lapack
+
+    m, r = A.shape
+    if m * r * r <= 200_000_000:
+        R = np.asarray(np.linalg.qr(A, mode="r"))
+    else:
+        try:
+            R = np.linalg.cholesky(A.T @ A).T
+        except np.linalg.LinAlgError:
+            return None
+    P, info = lapack.dtrtri(np.asfortranarray(np.triu(R)))
+    if info != 0 or not np.isfinite(P).all():
+        return None
+    P = np.triu(P)
+    return P if P.diagonal().all() else None
+
+
+def column_sums(A: Vector, lam: Vector, exact: bool) -> tuple[Vector, float]:
+    """Aᵀλ and a bound on the norm of its error; `exact`: each entry rounded once, through error-free products."""
+    if not exact:
+        r = A.T @ lam
+        return r, gamma(len(lam) + 2) * float(np.linalg.norm(abs(A).T @ lam)) * (1 + gamma(sum(A.shape)))
+    r = np.empty(A.shape[1])
+    tiny = 0.0
+    for j, column in enumerate(A.T):
+        high, low = two_product(column, lam)
+        r[j] = fsum(high.tolist() + low.tolist())
+        tiny += len(lam) * 4 * TINY + 1e-290 * len(lam)
+    return r, 2 * U * float(np.linalg.norm(r)) + tiny

@@ -1,0 +1,202 @@
+"""A proof as a value and as a file: a small JSON text, every number exact, nothing in it executed.
+
+A file holds one object:
+
+    format      "separatrix proof 1"
+    claim       "separable", "inseparable", "quasi-complete" or "overlap"
+    n, d        rows and columns of X
+    intercept   whether a constant column is appended, with index d
+    theta       null, or one number per column (the intercept last)
+    rows        null, or the rows B that carry weights
+    weights     null, or one positive number per row of B
+    columns     null, or the columns K whose Z_BK has full rank ("cholesky" argument); null: Zᵀλ = 0 exactly
+    relations   [j, [[k, c], …]] for columns j outside K: column j = Σ c · column k, exactly; all others are zero
+
+Numbers are JSON numbers (float64, printed so that they read back to the same bits) or strings "p/q" in hexadecimal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FORMAT = "separatrix proof 1"
+Number = float | Fraction
+
+
+class ProofError(ValueError):
+    """A proof file that cannot be read."""
+
+
+class Claim(StrEnum):
+    """What is proven of the rows z_i = y_i a_i."""
+
+    SEPARABLE = "separable"
+    INSEPARABLE = "inseparable"
+    QUASI_COMPLETE = "quasi-complete"
+    OVERLAP = "overlap"
+
+    @property
+    def message(self) -> str:
+        """One sentence on what it means."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Claim.SEPARABLE: "some θ has z_iᵀθ > 0 in every row",
+    Claim.INSEPARABLE: "no θ has z_iᵀθ > 0 in every row",
+    Claim.QUASI_COMPLETE: "no θ has z_iᵀθ > 0 in every row, but some θ has z_iᵀθ ≥ 0 in all and > 0 in some",
+    Claim.OVERLAP: "no θ has z_iᵀθ ≥ 0 in all rows and > 0 in one",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What is claimed of (X, y), and the numbers that prove it; `verify` checks them against the raw rows.
+
+    - separable: θ.
+    - inseparable: weights λ ≥ 0 on the rows B with Zᵀλ = 0 (Gordan). Either exactly, or by the Cholesky argument: on
+      the columns K the matrix Z_BK has full rank and λ is so near a solution that a positive one exists; all other
+      columns are exact combinations of K on B, so the solution solves them too.
+    - quasi-complete: the same, and a θ with Zθ ≥ 0, Zθ ≠ 0.
+    - overlap: λ > 0 on every row; or, by the Cholesky argument, with the relations holding on every row.
+    """
+
+    claim: Claim
+    n: int
+    d: int
+    intercept: bool
+    theta: tuple[Number, ...] | None = None
+    rows: tuple[int, ...] | None = None
+    weights: tuple[Number, ...] | None = None
+    columns: tuple[int, ...] | None = None
+    relations: Mapping[int, Mapping[int, Number]] = field(default_factory=dict)
+
+    @property
+    def argument(self) -> str:
+        """In a word: separator, zero-row, contradiction, gordan or cholesky."""
+        if self.claim is Claim.SEPARABLE:
+            return "separator"
+        if self.columns is not None:
+            return "cholesky"
+        if self.rows is not None and self.claim is Claim.INSEPARABLE and len(self.rows) <= 2:
+            return "zero-row" if len(self.rows) == 1 else "contradiction"
+        return "gordan"
+
+    def __str__(self) -> str:
+        on = f" on {len(self.rows):,} rows" if self.rows is not None else ""
+        return f"{self.claim} by {self.argument}{on}: {self.claim.message}"
+
+
+def _write(number: Number) -> float | str:
+    if isinstance(number, Fraction):
+        if number.denominator == 1 and abs(number.numerator) < 2**53:
+            return float(number)
+        return f"{number.numerator:x}/{number.denominator:x}"
+    return float(number)
+
+
+def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
+    """Write the proof, under a temporary name first."""
+    target = Path(path)
+    document = {
+        "format": FORMAT,
+        "claim": str(proof.claim),
+        "n": proof.n,
+        "d": proof.d,
+        "intercept": proof.intercept,
+        "theta": None if proof.theta is None else [_write(t) for t in proof.theta],
+        "rows": None if proof.rows is None else list(proof.rows),
+        "weights": None if proof.weights is None else [_write(w) for w in proof.weights],
+        "columns": None if proof.columns is None else list(proof.columns),
+        "relations": [[j, [[k, _write(c)] for k, c in terms.items()]] for j, terms in proof.relations.items()],
+    }
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(document, file, allow_nan=False)
+            file.write("\n")
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load_proof(path: str | os.PathLike[str]) -> Proof:
+    """Read a proof; whether it holds is for `verify` to say."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise ProofError(f"{str(path)!r} is no proof file: it is not JSON text.") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ProofError(f"{str(path)!r} is no proof file: it lacks format {FORMAT!r}.")
+    try:
+        return _parse(document)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+        raise ProofError(f"{str(path)!r} is a damaged proof file: {error}.") from None
+
+
+def _parse(document: dict[str, Any]) -> Proof:
+    n, d, intercept = _whole(document["n"], 2**62), _whole(document["d"], 2**62), document["intercept"]
+    if not isinstance(intercept, bool):
+        raise ValueError("intercept must be true or false")
+    D = d + intercept
+    theta = _numbers(document["theta"], "theta")
+    rows = _indices(document["rows"], n, "rows")
+    weights = _numbers(document["weights"], "weights")
+    columns = _indices(document["columns"], D, "columns")
+    if theta is not None and len(theta) != D:
+        raise ValueError(f"theta has {len(theta)} entries for {D} columns")
+    if (rows is None) != (weights is None) or (rows is not None and weights is not None and len(rows) != len(weights)):
+        raise ValueError("rows and weights do not go together")
+    relations = {
+        _whole(j, D): {_whole(k, D): _number(c) for k, c in terms} for j, terms in document.get("relations", [])
+    }
+    return Proof(Claim(document["claim"]), n, d, intercept, theta, rows, weights, columns, relations)
+
+
+def _whole(value: Any, below: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < below:
+        raise ValueError(f"{value!r} is no index below {below}")
+    return value
+
+
+def _number(value: Any) -> Number:
+    if isinstance(value, str):
+        p, q = value.split("/")
+        return Fraction(int(p, 16), int(q, 16))
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError(f"{value!r} is no finite number")
+    return float(value)
+
+
+def _numbers(values: Any, name: str) -> tuple[Number, ...] | None:
+    if values is None:
+        return None
+    if not isinstance(values, list):
+        raise ValueError(f"{name} is no list")
+    return tuple(_number(v) for v in values)
+
+
+def _indices(values: Any, below: int, name: str) -> tuple[int, ...] | None:
+    if values is None:
+        return None
+    if not isinstance(values, list):
+        raise ValueError(f"{name} is no list")
+    found = tuple(_whole(v, below) for v in values)
+    if len(np.unique(np.array(found, dtype=np.int64))) != len(found):
+        raise ValueError(f"{name} repeats an index")
+    return found

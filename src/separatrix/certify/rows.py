@@ -1,0 +1,177 @@
+"""The raw rows as a checker reads them, and the exact sign of a row's product with a vector.
+
+A sign is taken from a float64 product where the bound on its error allows, and from whole numbers otherwise: every
+float64 is a whole number times a power of two, so products and sums of them are exact in Python's integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import fsum, lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.problem import Problem, Vector
+
+Index = NDArray[np.int64]
+Signs = NDArray[np.int8]
+
+U = 2.0**-53
+TINY = 5e-324
+ENTRIES = 4_000_000  # read at a time
+
+
+def gamma(k: int) -> float:
+    """The error of k roundings, relative to the sum of magnitudes: k u/(1 - k u), taken twice to be safe."""
+    return 2.0 * k * U
+
+
+def as_integers(values: Sequence[Any] | Vector) -> list[int]:
+    """Floats or Fractions times one positive number that makes them whole."""
+    ratios = [(f.numerator, f.denominator) if isinstance(f, Fraction) else float(f).as_integer_ratio() for f in values]
+    common = lcm(*(q for _, q in ratios)) if ratios else 1
+    return [p * (common // q) for p, q in ratios]
+
+
+def as_floats(whole: list[int]) -> Vector:
+    """Whole numbers as float64, divided by a power of two so that the largest is near 1."""
+    shift = max((abs(v).bit_length() for v in whole), default=1)
+    return np.array([float(Fraction(v, 1 << shift)) for v in whole])
+
+
+def two_product(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    """a·b = high + low without error (Dekker 1971), for products between 1e-290 and 1e290 and zeros."""
+    split = 134217729.0  # 2²⁷ + 1
+    high = a * b
+    ca, cb = split * a, split * b
+    a1, b1 = ca - (ca - a), cb - (cb - b)
+    a2, b2 = a - a1, b - b1
+    return high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+def error_free_signs(A: Vector, part: list[int]) -> Signs | None:
+    """Exact signs of A·part by sums of error-free products; None where a factor is too long, large or small for it."""
+    if any(abs(p) >= 2**53 for p in part):
+        return None
+    size = abs(A[A != 0])
+    if len(size) and not (size.min() > 1e-140 and size.max() < 1e140):
+        return None
+    high, low = two_product(A, np.array([float(p) for p in part]))
+    if A.shape[1] == 2:  # the two products cancel if and only if both halves do
+        value = np.where((high[:, 0] == -high[:, 1]) & (low[:, 0] == -low[:, 1]), 0.0, 1.0)
+        if not value.any():
+            return np.zeros(len(A), dtype=np.int8)
+    both = np.hstack([high, low])
+    return np.sign([fsum(line) for line in both.tolist()]).astype(np.int8)  # fsum rounds the exact sum once
+
+
+class Reader:
+    """Rows a_i with an intercept column of ones where asked for, and labels ±1."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.n, self.d = problem.n, problem.d
+        self.bias = 1.0 if problem.bias else 0.0  # a positive factor of one column proves nothing and disproves nothing
+        self.D = self.d + (problem.bias > 0)
+        self.y = np.where(problem.sign > 0, 1, -1).astype(np.int8)
+        self.sparse = problem.sparse
+        self.X: Any = problem.rows[0]
+        if problem.sparse:
+            from scipy.sparse import csr_array
+
+            self.X = csr_array(problem.rows, shape=(self.n, self.d))
+        self.step = max(1, ENTRIES // max(1, self.d if not self.sparse else self.X.nnz // self.n + 1))
+
+    def dense(self, rows: Index, columns: Index) -> Vector:
+        """Entries z_ij = y_i a_ij in float64, rows x columns; index d is the intercept."""
+        A = np.empty((len(rows), len(columns)))
+        inside = np.flatnonzero(columns < self.d)
+        if self.sparse:
+            A[:, inside] = self.X[rows][:, columns[inside]].toarray()
+        elif len(inside) == self.d == len(columns):
+            A[:] = self.X[rows]
+        else:
+            A[:, inside] = self.X[np.ix_(rows, columns[inside])]
+        A[:, columns == self.d] = self.bias
+        A *= self.y[rows, None]
+        return A
+
+    def zero(self, columns: Index, rows: Index | None = None) -> NDArray[np.bool_]:
+        """The rows (of these) in which all these columns are zero."""
+        rows = np.arange(self.n) if rows is None else rows
+        clean = np.full(len(rows), not (len(columns) and columns.max() >= self.d))  # the intercept is nowhere zero
+        if self.sparse:
+            member = np.zeros(self.d + 1, dtype=bool)
+            member[columns] = True
+            part = self.X[rows] if len(rows) < self.n else self.X
+            hit = np.concatenate([[0], np.cumsum(member[part.indices] & (part.data != 0))])
+            clean &= hit[part.indptr[1:]] == hit[part.indptr[:-1]]
+            return clean
+        for lo in range(0, len(rows), self.step):
+            clean[lo : lo + self.step] &= ~self.dense(rows[lo : lo + self.step], columns).any(axis=1)
+        return clean
+
+    def integers(self, i: int, columns: Index) -> list[int]:
+        """Row i at these columns as whole numbers, up to one positive factor."""
+        return as_integers(self.dense(np.array([i]), columns)[0])
+
+    def signs(self, v: Sequence[Any] | Vector, rows: Index | None = None) -> Signs:
+        """The exact sign of z_iᵀv for each row (or for these), v of D floats or Fractions."""
+        whole = as_integers(v)
+        support = np.array([j for j, t in enumerate(whole) if t != 0], dtype=np.int64)
+        rows = np.arange(self.n) if rows is None else rows
+        out = np.zeros(len(rows), dtype=np.int8)
+        if len(support) == 0:
+            return out
+        part = [whole[j] for j in support]
+        floats = as_floats(part)
+        for lo in range(0, len(rows), self.step):
+            out[lo : lo + self.step] = self._block(rows[lo : lo + self.step], support, part, floats)
+        return out
+
+    def _block(self, rows: Index, support: Index, part: list[int], v: Vector) -> Signs:
+        if self.sparse:
+            full = np.zeros(self.d + 1)
+            full[support] = v
+            A = self.X[rows] if len(rows) < self.n else self.X
+            A = A.astype(np.float64)
+            tail = self.bias * full[self.d]
+            k = int(np.diff(A.indptr).max()) + 4
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                s = self.y[rows] * (A @ full[:-1] + tail)
+                t = abs(A) @ abs(full[:-1]) + abs(tail)
+        else:
+            A = self.dense(rows, support)
+            k = len(support) + 4
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                s, t = A @ v, abs(A) @ abs(v)
+        # |s - zᵀv| ≤ γ_k Σ|z_j v_j|, and each product and each entry of v may lose TINY below the normal range.
+        with np.errstate(over="ignore", invalid="ignore"):
+            sure = np.isfinite(t) & (abs(s) > gamma(k) * t + (k + float(self._size(A))) * k * TINY)
+        out = np.where(sure, np.sign(s), 0).astype(np.int8)
+        open_rows = np.flatnonzero(~sure)
+        if len(open_rows) == 0:
+            return out
+        if not self.sparse:
+            whole = A[open_rows]
+            size = sum(map(abs, part))
+            if size < 2**53 and (whole == np.rint(whole)).all() and abs(whole).max() * float(size) < 2.0**52:
+                out[open_rows] = np.sign(whole @ np.array([float(p) for p in part]))  # no rounding anywhere
+                return out
+            fast = error_free_signs(whole, part)
+            if fast is not None:
+                out[open_rows] = fast
+                return out
+        for j in open_rows:
+            row = self.integers(int(rows[j]), support)
+            value = sum(a * b for a, b in zip(row, part, strict=True) if a)
+            out[j] = (value > 0) - (value < 0)
+        return out
+
+    @staticmethod
+    def _size(A: Any) -> float:
+        """The largest entry: what TINY in v can grow to."""
+        big = abs(A).max() if A.shape[0] and A.shape[1] else 0.0
+        return float(big) if np.isfinite(big) else 0.0

@@ -1,0 +1,103 @@
+"""separate → Separation: the verdict, its proof, and the bracket on the margin."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from separatrix.case import Case
+from separatrix.certify import Claim, Proof, verify
+from separatrix.faces import Faces
+from separatrix.fragile import is_fragile
+from separatrix.margin import Margin, MarginStatus
+from separatrix.problem import Vector, make_problem
+
+
+class Verdict(StrEnum):
+    """What `separate` found."""
+
+    SEPARABLE = "separable"
+    INSEPARABLE = "inseparable"
+    UNDECIDED = "undecided"
+
+    @property
+    def message(self) -> str:
+        """One sentence on what it means."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Verdict.SEPARABLE: "theta puts every row on its right side; checked row by row",
+    Verdict.INSEPARABLE: "no hyperplane puts every row on its right side; proven from the rows themselves",
+    Verdict.UNDECIDED: "neither could be proven within the limits; the margin lies in the bracket given",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """The verdict on (X, y) with its proof.
+
+    Attributes
+    ----------
+    status : "separable", "inseparable" or "undecided"
+    theta : a separator (the intercept last), None where there is none
+    margin : the bracket on the margin as far as it was needed; `max_margin` narrows it
+    proof : what `verify` re-checks and `save_proof` writes; None where undecided
+    fragile : whether the verdict could turn if entries that look rounded changed by one part in 1e12
+    tool : what decided: "rows", "perceptron", "newton" or "exact"
+    """
+
+    status: Verdict
+    theta: Vector | None
+    margin: Margin
+    proof: Proof | None
+    fragile: bool
+    tool: str
+    seconds: float
+
+    def verify(self, X: Any, y: Any) -> bool:
+        """Re-check the proof from the raw data, trusting nothing; False where there is none."""
+        return self.proof is not None and verify(self.proof, X, y)
+
+    def __str__(self) -> str:
+        text = f"{self.status}: {self.status.message}\nmargin in [{self.margin.lower:.6g}, {self.margin.upper:.6g}]"
+        if self.proof is not None:
+            text += f"\nproof: {self.proof}"
+        return text + ("\nfragile: a change of one part in 1e12 could turn this verdict" if self.fragile else "")
+
+
+def separate(X: Any, y: Any, *, fit_intercept: bool = False, time_limit: float | None = None) -> Separation:
+    """Whether some hyperplane puts every row on its right side, with a proof either way.
+
+    Parameters
+    ----------
+    X, y : rows (dense or CSR, float32 or float64) and two-valued labels, the larger one +1
+    fit_intercept : let the hyperplane miss the origin
+    time_limit : seconds after which "undecided" is an allowed answer; the step under way is finished first
+    """
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be positive seconds or None, got {time_limit!r}.")
+    began = time.perf_counter()
+    problem = make_problem(X, y, fit_intercept=fit_intercept)
+    case = Case(problem, None if time_limit is None else began + time_limit)
+    proof = case.settle()
+    if proof is not None and proof.claim is Claim.INSEPARABLE and case.tool == "newton" and not problem.sparse:
+        proof = Faces(case, proof).reduce() or proof  # costs little more, and says more
+    bracket = case.bracket
+    theta = None
+    if proof is None:
+        status = Verdict.UNDECIDED
+    elif proof.claim is Claim.SEPARABLE and proof.theta is not None:
+        status = Verdict.SEPARABLE
+        theta = np.array([float(t) for t in proof.theta])
+    else:
+        status = Verdict.INSEPARABLE
+        bracket.lower = bracket.upper = 0.0
+    fragile = proof is not None and is_fragile(case, proof)
+    seconds = time.perf_counter() - began
+    margin = bracket.margin(MarginStatus.STOPPED, case.steps, seconds)
+    return Separation(status, theta, margin, proof, fragile, case.tool, seconds)

@@ -1,0 +1,185 @@
+"""Rational arithmetic on the rows as stored: the face of the cone by an exact simplex, column relations, systems.
+
+The linear program (after Freund, Roundy and Todd, 1985)
+
+    max Σ min(λ_i, c_i)   s.t.   Zᵀλ = 0 ,  λ ≥ 0 ,      c_i near 1/‖z_i‖
+
+has a dual θ with Zθ ≥ 0 and z_iᵀθ ≥ 1 wherever λ_i < c_i: one solve gives the face F = {λ > 0} of rows that every θ of
+the cone {Zθ ≥ 0} leaves at zero, and a θ that is positive on all others. Whole numbers throughout: the tableau is kept
+over one common denominator (Edmonds 1967), so that every division is exact.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from importlib.util import find_spec
+from math import gcd
+
+Row = list[int]
+
+
+class OutOfTimeError(Exception):
+    """The deadline passed before the arithmetic was done."""
+
+
+def lowest_terms(row: Row) -> Row:
+    """The row without its common factor."""
+    g = gcd(*row)
+    return row if g <= 1 else [v // g for v in row]
+
+
+class Simplex:
+    """max Σ min(λ_i, c_i) over Zᵀλ = 0, λ ≥ 0, by Bland's rule in the order of the rows given.
+
+    λ_i = p_i + q_i with 0 ≤ p_i ≤ c_i of value 1 and q_i ≥ 0 of value 0; both have the column z_i. T holds B⁻¹[Zᵀ | I]
+    times det, the determinant of the basis.
+    """
+
+    def __init__(self, Z: Sequence[Row], deadline: float | None) -> None:
+        self.n, self.D = len(Z), len(Z[0])
+        self.deadline = deadline
+        self.cap = [Fraction(1, 1 << max(abs(v) for v in z).bit_length()) for z in Z]
+        self.T = [[z[j] for z in Z] + [int(j == k) for k in range(self.D)] for j in range(self.D)]
+        self.det = 1
+        self.basis: list[int] = []  # per kept equation: i for p_i, n + i for q_i
+        self.full = [False] * self.n  # p_i non-basic at its upper end c_i
+        self._first_basis()
+        self.value = [Fraction(0)] * len(self.basis)
+
+    def _pivot(self, row: int, column: int) -> None:
+        """Make `column` the unit vector of `row`; exact by Sylvester's identity."""
+        T, p, old = self.T, self.T[row][column], self.det
+        base = T[row]
+        for k, line in enumerate(T):
+            f = line[column]
+            if k == row:
+                continue
+            if f:
+                T[k] = [(p * a - f * b) // old for a, b in zip(line, base, strict=True)]
+            elif p != old:
+                T[k] = [p * a // old for a in line]
+        self.det = p
+        if p < 0:
+            self.det = -p
+            self.T = [[-a for a in line] for line in self.T]
+
+    def _first_basis(self) -> None:
+        """Gaussian elimination: a basis of independent rows z_i at λ = 0; equations that depend on others go."""
+        done = 0
+        for i in range(self.n):
+            if done == self.D:
+                break
+            row = next((k for k in range(done, self.D) if self.T[k][i]), None)
+            if row is None:
+                continue
+            self.T[done], self.T[row] = self.T[row], self.T[done]
+            self._pivot(done, i)
+            self.basis.append(i)
+            done += 1
+        del self.T[done:]
+
+    def _costs(self) -> list[int]:
+        """det · z_iᵀθ for every row i, θ = c_B B⁻¹."""
+        paid = [line for line, v in zip(self.T, self.basis, strict=True) if v < self.n]
+        return [sum(c) for c in zip(*paid, strict=True)] if paid else [0] * (self.n + self.D)
+
+    def _entering(self, cost: list[int]) -> tuple[int, int] | None:
+        """The first variable worth moving and its direction, or None at the optimum."""
+        inside = set(self.basis)
+        for i in range(self.n):
+            gain = self.det - cost[i]
+            if i not in inside and ((gain > 0 and not self.full[i]) or (gain < 0 and self.full[i])):
+                return i, (1 if gain > 0 else -1)
+            if -cost[i] > 0 and self.n + i not in inside:
+                return self.n + i, 1
+        return None
+
+    def solve(self) -> tuple[list[Fraction], list[Fraction]]:
+        """θ (D entries) and λ (n entries), strictly complementary."""
+        while True:
+            if self.deadline is not None and time.perf_counter() > self.deadline:
+                raise OutOfTimeError
+            cost = self._costs()
+            move = self._entering(cost)
+            if move is None:
+                break
+            self._move(*move)
+        theta = [Fraction(c, self.det) for c in cost[self.n :]]
+        lam = [cap if full else Fraction(0) for full, cap in zip(self.full, self.cap, strict=True)]
+        for v, value in zip(self.basis, self.value, strict=True):
+            lam[v % self.n] += value
+        return theta, lam
+
+    def _move(self, v: int, direction: int) -> None:
+        """Let variable v rise or fall until a bound is met: its own, or that of a basic variable, which then leaves."""
+        column = v % self.n
+        best = self.cap[v] if v < self.n else None
+        leave = -1
+        for k, b in enumerate(self.basis):
+            rate = self.T[k][column] * direction  # basic value falls by rate/det per unit
+            if rate == 0 or (rate < 0 and b >= self.n):
+                continue
+            room = self.value[k] if rate > 0 else self.cap[b] - self.value[k]
+            t = room * self.det / abs(rate)
+            if best is None or t < best or (t == best and leave >= 0 and b < self.basis[leave]):
+                best, leave = t, k
+        assert best is not None, "the objective is bounded by the sum of the caps"
+        for k in range(len(self.basis)):
+            rate = self.T[k][column]
+            if rate and best:
+                self.value[k] -= direction * best * Fraction(rate, self.det)
+        if leave < 0:  # v runs from one bound to the other
+            self.full[v] = direction > 0
+            return
+        out = self.basis[leave]
+        if out < self.n:
+            self.full[out] = self.value[leave] == self.cap[out]
+        start = self.cap[v] if v < self.n and self.full[v] else Fraction(0)
+        if v < self.n:
+            self.full[v] = False
+        self.basis[leave], self.value[leave] = v, start + direction * best
+        self._pivot(leave, column)
+
+
+def face(Z: Sequence[Row], deadline: float | None = None) -> tuple[list[Fraction], list[Fraction]]:
+    """θ and λ with Zθ ≥ 0, λ ≥ 0, Zᵀλ = 0 and exactly one of z_iᵀθ, λ_i positive in every row."""
+    scaled = [lowest_terms(list(z)) for z in Z]
+    factors = [
+        next((Fraction(a, b) for a, b in zip(s, z, strict=True) if b), Fraction(1))
+        for s, z in zip(scaled, Z, strict=True)
+    ]
+    theta, lam = Simplex(scaled, deadline).solve()
+    return theta, [weight * f for weight, f in zip(lam, factors, strict=True)]
+
+
+def solve_system(A: Sequence[Row], B: Sequence[Row], deadline: float | None = None) -> list[list[Fraction]] | None:
+    """X with AX = B, A square; None where A is singular. FLINT where python-flint is installed."""
+    if find_spec("flint") is not None:
+        return _flint_solve(A, B)
+    r, M, det = len(A), [list(a) + list(b) for a, b in zip(A, B, strict=True)], 1
+    for k in range(r):
+        if deadline is not None and time.perf_counter() > deadline:
+            raise OutOfTimeError
+        at = next((i for i in range(k, r) if M[i][k]), None)
+        if at is None:
+            return None
+        M[k], M[at] = M[at], M[k]
+        p, base = M[k][k], M[k]
+        for i in range(r):
+            if i != k:
+                f = M[i][k]
+                M[i] = [(p * a - f * b) // det for a, b in zip(M[i], base, strict=True)]
+        det = p
+    return [[Fraction(v, det) for v in line[r:]] for line in M]
+
+
+def _flint_solve(A: Sequence[Row], B: Sequence[Row]) -> list[list[Fraction]] | None:
+    from flint import fmpz_mat
+
+    try:
+        X = fmpz_mat([list(a) for a in A]).solve(fmpz_mat([list(b) for b in B]))
+    except ZeroDivisionError:
+        return None
+    return [[Fraction(int(v.p), int(v.q)) for v in line] for line in X.tolist()]

@@ -1,0 +1,101 @@
+"""Complete, quasi-complete or overlap, with proof: facial reduction from one set of Gordan weights."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from separatrix.case import DENSE, TINY, Case, equilibrated, rows_problem
+from separatrix.certify import Claim, Proof
+from separatrix.certify.rows import Index
+from separatrix.problem import Vector
+from separatrix.relations import Relations, holds_on, independent_columns
+
+
+def prove_kind(case: Case) -> Proof | None:
+    """A proof of the kind: separable (complete), quasi-complete or overlap; None where it could not be had."""
+    if case.work <= TINY:
+        return case.by_exact()
+    proof = case.settle()
+    if proof is not None and proof.claim is Claim.INSEPARABLE:
+        proof = Faces(case, proof).reduce() or case.by_exact()
+    return proof
+
+
+class Faces:
+    """Facial reduction: from rows B that some λ ties to zero to all such rows, then a θ that is positive on the rest.
+
+    Every θ with Zθ ≥ 0 is zero on B. With K the columns that span Z_B and Z_BN = Z_BK M, such θ have θ_K = -Mθ_N; the
+    rows where z_iN = z_iK M are zero as well, the others are z_iN - z_iK M in the unknowns θ_N alone. If those can be
+    separated the data are quasi-complete; if not, B grows.
+    """
+
+    def __init__(self, case: Case, proof: Proof) -> None:
+        self.case, self.reader, self.first = case, case.reader, proof
+        self.B = np.array(proof.rows, dtype=np.int64)
+        self.lam = np.array([float(w) for w in proof.weights or ()])
+
+    def reduce(self) -> Proof | None:
+        """A proof of quasi-completeness or of overlap."""
+        reader, case = self.reader, self.case
+        for _ in range(reader.D):
+            if case.late:
+                return None
+            K, relations = independent_columns(reader, self.B)
+            rest = np.flatnonzero(~holds_on(reader, K, relations))
+            if len(rest) == 0:
+                return case.weights_proof(self.B, self.lam, K, relations)
+            N = np.setdiff1d(np.arange(reader.D), K)
+            if len(rest) * reader.D > DENSE:
+                return None
+            M = np.zeros((len(K), len(N)))
+            for j, terms in relations.items():
+                for k, c in terms.items():
+                    M[np.searchsorted(K, k), np.searchsorted(N, j)] = float(c)
+            Z = reader.dense(rest, N) - (reader.dense(rest, K) @ M if M.any() else 0.0)
+            inner = Case(rows_problem(Z, case.problem.classes), case.deadline)
+            proof = inner.settle()
+            if proof is None:
+                return None
+            if proof.claim is Claim.SEPARABLE:
+                return self.lift(proof, K, N, relations)
+            if not self.grow(rest[list(proof.rows or ())], np.array([float(w) for w in proof.weights or ()]), K):
+                return None
+        return None
+
+    def lift(self, proof: Proof, K: Index, N: Index, relations: Relations) -> Proof | None:
+        """θ_N with θ_K = -Mθ_N in rational numbers: zero on the face, positive elsewhere."""
+        theta = [Fraction(0)] * self.reader.D
+        for j, t in zip(N.tolist(), proof.theta or (), strict=True):
+            theta[j] = Fraction(t)
+        for j, terms in relations.items():
+            for k, c in terms.items():
+                theta[k] -= c * theta[j]
+        first = self.first
+        return self.case.claim(
+            Claim.QUASI_COMPLETE,
+            theta=tuple(theta),
+            rows=first.rows,
+            weights=first.weights,
+            columns=first.columns,
+            relations=first.relations,
+        )
+
+    def grow(self, E: Index, lam: Vector, K: Index) -> bool:
+        """Join rows E to B: their λ solve the columns outside K, and λ_B gives way so that K is solved too."""
+        from scipy.linalg import lstsq
+
+        rows = equilibrated(self.case.problem)
+        A, pull = rows.block(self.B)[:, K], rows.block(E)[:, K].T @ (lam / rows.rho[E])
+        held = self.lam / rows.rho[self.B]
+        change = A @ lstsq(A.T @ A, np.column_stack([A.T @ held, pull]))[0]
+        held = held - change[:, 0]
+        with np.errstate(divide="ignore"):
+            share = 0.5 * float(np.min(np.where(change[:, 1] > 0, held / change[:, 1], np.inf)))
+        share = min(share, float(held.max()) / float((lam / rows.rho[E]).max()))
+        found = np.concatenate([held - share * change[:, 1], share * lam / rows.rho[E]])
+        both = np.concatenate([self.B, E])
+        order = np.argsort(both)
+        self.B, self.lam = both[order], (found * rows.rho[both])[order]
+        return bool((found > 0).all())

@@ -1,0 +1,234 @@
+"""max_margin → Margin: the widest margin as a bracket, with the θ and the λ that prove its two ends.
+
+For any θ and any λ ≥ 0 with Σλ = 1,
+
+    min_i z_iᵀθ / ‖θ‖  ≤  μ  ≤  ‖Zᵀλ‖ .
+
+Both ends are rounded outward by the error bounds of the sums they come from, so the bracket holds for the numbers as
+stored. With an intercept, which is not part of ‖θ‖, λ sums to ½ in each class.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.engines.base import Sheet
+from separatrix.kernels.rows import norm
+from separatrix.newton import Path, Rows, onto_gordan
+from separatrix.problem import Problem, Vector, make_problem
+
+EPS = 2.0**-52
+TINY = 5e-324  # what a product may lose below float64's normal range
+NOTHING = 1e-13  # an upper end below this share of R is zero to rounding
+
+
+class MarginStatus(StrEnum):
+    """Why `max_margin` ended."""
+
+    CONVERGED = "converged"
+    NO_MARGIN = "no-margin"
+    ROUNDING = "rounding"
+    TIME_LIMIT = "time-limit"
+    STOPPED = "stopped"
+
+    @property
+    def message(self) -> str:
+        """One sentence on what it means."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    MarginStatus.CONVERGED: "the bracket is as narrow as asked for",
+    MarginStatus.NO_MARGIN: "no margin beyond rounding; separate() says whether none exists, with a proof",
+    MarginStatus.ROUNDING: "rounding keeps the bracket from closing further; it holds all the same",
+    MarginStatus.TIME_LIMIT: "the time limit was reached; the bracket holds all the same",
+    MarginStatus.STOPPED: "stopped by the callback; the bracket holds all the same",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """lower ≤ μ ≤ upper, and what proves it.
+
+    Attributes
+    ----------
+    lower, upper : the bracket, in the units of X
+    theta : unit vector with every margin at least `lower` (the intercept, if any, last and beside the norm)
+    weights : λ, one weight per row, with ‖Zᵀλ‖ = `upper`
+    support : rows with λ > 0
+    """
+
+    lower: float
+    upper: float
+    theta: Vector
+    weights: Vector
+    status: MarginStatus
+    n_steps: int
+    seconds: float
+
+    @property
+    def support(self) -> NDArray[np.intp]:
+        """Rows that the upper end rests on."""
+        return np.flatnonzero(self.weights)
+
+    @property
+    def relative_gap(self) -> float:
+        """(upper - lower)/upper, 0 where both are 0."""
+        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+
+    def __str__(self) -> str:
+        return f"margin in [{self.lower:.10g}, {self.upper:.10g}] ({self.status}: {self.status.message})"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback sees after each Newton step."""
+
+    step: int
+    lower: float
+    upper: float
+    seconds: float
+
+
+class Bracket:
+    """The best of both ends seen so far, in the problem's own scale."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.sheet = Sheet(problem)
+        if not problem.sparse:
+            self.sheet.use_threads(1)
+        self.live = problem.weight > 0
+        self.sides = (
+            [self.live] if problem.bias == 0 else [self.live & (problem.sign > 0), self.live & (problem.sign < 0)]
+        )
+        self.lower, self.theta = 0.0, np.zeros(problem.d + 1)
+        self.upper, self.weights = inf, np.zeros(problem.n)
+
+    def try_theta(self, theta: Vector, m: Vector | None = None) -> float:
+        """min z_iᵀθ/‖θ‖, rounded down, over the best intercept; kept if it raises the lower end."""
+        problem, w = self.problem, theta[:-1]
+        length = float(norm(w))
+        if not isfinite(length) or length == 0.0:
+            return -inf
+        theta = theta / length
+        m = self.sheet.margins(theta) if m is None else m / length
+        if problem.bias:  # moving the intercept adds to one class what it takes from the other
+            plus, minus = (float(m[side].min()) for side in self.sides)
+            theta[-1] += (minus - plus) / 2 / (problem.bias / problem.scale)
+            m = self.sheet.margins(theta)
+        size = float(norm(theta))
+        low = float((m - self.sheet.dot_error * size * problem.r)[self.live].min()) - (problem.d + 1) * TINY
+        low -= abs(low) * (problem.d + 8) * EPS  # ‖w‖ is 1 to rounding
+        if low > self.lower:
+            self.lower, self.theta = low, theta
+        elif not self.theta.any():
+            self.theta = theta
+        return low
+
+    def try_weights(self, lam: Vector) -> float:
+        """‖Zᵀλ‖, rounded up; kept if it lowers the upper end."""
+        lam = np.where(self.live, lam, 0.0)
+        for side in self.sides:
+            total = float(lam[side].sum())
+            if not isfinite(total) or total <= 0.0:
+                return inf
+            lam[side] /= total * len(self.sides)
+        idx = np.flatnonzero(lam)
+        pull = self.sheet.sum(idx, lam)
+        slack = self.sheet.sum_error * float(lam @ self.problem.r) + (len(idx) + 1) * self.problem.d * TINY
+        up = (float(norm(pull[:-2])) + slack) * (1.0 + (len(idx) + self.problem.d + 8) * EPS)
+        if up < self.upper:
+            self.upper, self.weights = up, lam
+        return up
+
+    def closed(self, rtol: float) -> bool:
+        """Whether the bracket is narrow enough."""
+        return self.lower > 0 and self.upper - self.lower <= rtol * self.upper
+
+    def margin(self, status: MarginStatus, steps: int, seconds: float) -> Margin:
+        """The bracket in the user's units."""
+        p = self.problem
+        theta = self.theta.copy()
+        return Margin(
+            lower=self.lower * p.scale,
+            upper=self.upper * p.scale,
+            theta=p.unpad(theta),
+            weights=self.weights.copy(),
+            status=status,
+            n_steps=steps,
+            seconds=seconds,
+        )
+
+
+def max_margin(
+    X: Any,
+    y: Any,
+    *,
+    rtol: float = 1e-6,
+    fit_intercept: bool = False,
+    time_limit: float | None = None,
+    callback: Callable[[Progress], Any] | None = None,
+) -> Margin:
+    """The widest margin μ = max_{‖θ‖ ≤ 1} min_i z_iᵀθ as a bracket whose two ends are proven.
+
+    Parameters
+    ----------
+    X, y : rows (dense or CSR, float32 or float64) and two-valued labels, the larger one +1
+    rtol : the bracket is closed when upper - lower ≤ rtol · upper
+    fit_intercept : also an intercept, which is not part of the norm, as in every hard-margin SVM
+    time_limit : seconds after which the bracket is returned as it is
+    callback : called with a `Progress` after each Newton step; a true return value stops
+
+    Where no separator exists μ = 0 and the upper end is driven there; `separate` turns that into a proof.
+    """
+    if not 0 < rtol < 1:
+        raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be positive seconds or None, got {time_limit!r}.")
+    return find_margin(make_problem(X, y, fit_intercept=fit_intercept), rtol, time_limit, callback)
+
+
+def find_margin(
+    problem: Problem, rtol: float, time_limit: float | None, callback: Callable[[Progress], Any] | None
+) -> Margin:
+    """`max_margin` on a problem."""
+    began = time.perf_counter()
+    rows, bracket = Rows(problem), Bracket(problem)
+    path, status = Path(rows), MarginStatus.ROUNDING
+    nothing = NOTHING * problem.R / problem.scale
+    for step in path.walk():
+        bracket.try_theta(step.theta, step.m)
+        bracket.try_weights(step.u)
+        if step.end_of_stage and step.lowest > 0.3 and (polished := step.polish()) is not None:
+            bracket.try_theta(polished[0])
+            bracket.try_weights(polished[1])
+        if step.end_of_stage and step.lowest <= 0 and len(step.active) > rows.D and step.reach > 1e4:
+            B, lam = onto_gordan(rows, step.active, step.u[step.active])
+            if (lam > 0).all():
+                full = np.zeros(problem.n)
+                full[B] = lam
+                bracket.try_weights(full)
+        seconds = time.perf_counter() - began
+        if bracket.closed(rtol):
+            status = MarginStatus.CONVERGED
+        elif bracket.upper <= nothing and bracket.lower <= 0:
+            status = MarginStatus.NO_MARGIN
+        elif callback is not None and callback(
+            Progress(step.steps, bracket.lower * problem.scale, bracket.upper * problem.scale, seconds)
+        ):
+            status = MarginStatus.STOPPED
+        elif time_limit is not None and seconds > time_limit:
+            status = MarginStatus.TIME_LIMIT
+        else:
+            continue
+        break
+    return bracket.margin(status, path.steps, time.perf_counter() - began)

@@ -1,0 +1,173 @@
+"""Columns that are exact combinations of others, guessed in floats and settled in whole numbers.
+
+Guesses come from three sources, cheapest first: columns that are zero, columns proportional to another, and what a
+pivoted Cholesky factorisation leaves over. Nothing here is a claim: a relation counts once `Reader.signs` has found it
+zero in every row it is about.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.certify.rows import Index, Reader, as_integers
+from separatrix.exact import solve_system
+from separatrix.problem import Vector
+
+Relations = dict[int, dict[int, Fraction]]
+
+DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
+SYSTEM = 160  # unknowns up to which coefficients are solved for exactly
+
+
+def relation_vector(D: int, j: int, terms: dict[int, Fraction]) -> list[Fraction]:
+    """v with a_iᵀv = Σ c a_ik - a_ij."""
+    v = [Fraction(0)] * D
+    v[j] = Fraction(-1)
+    for k, c in terms.items():
+        v[k] = Fraction(c)
+    return v
+
+
+def holds_on(reader: Reader, K: Index, relations: Relations, rows: Index | None = None) -> NDArray[np.bool_]:
+    """The rows in which every relation holds exactly and every column that is in none, nor in K, is zero."""
+    mask = np.ones(reader.D, dtype=bool)
+    mask[K] = False
+    mask[list(relations)] = False
+    good = reader.zero(np.flatnonzero(mask), rows)
+    for j, terms in relations.items():
+        good &= reader.signs(relation_vector(reader.D, j, terms), rows) == 0
+    return good
+
+
+def _holds(reader: Reader, relations: Relations, rows: Index) -> bool:
+    """Whether these relations hold in all these rows."""
+    return all(not reader.signs(relation_vector(reader.D, j, t), rows).any() for j, t in relations.items())
+
+
+def independent_columns(reader: Reader, rows: Index, *, order: Index | None = None) -> tuple[Index, Relations]:
+    """Columns K that span all columns on these rows, and each other non-zero column as an exact combination of K.
+
+    `order` gives the columns in the order in which they should be kept (pivoting is then by that order). A column that
+    floats call dependent but for which no exact combination is found stays in K.
+    """
+    columns = np.arange(reader.D) if order is None else order
+    A = reader.dense(rows, columns)
+    size = abs(A).max(axis=0) if len(A) else np.zeros(len(columns))
+    zero = size == 0
+    with np.errstate(over="ignore", under="ignore"):
+        A = np.ldexp(A, -np.frexp(size)[1][None, :])
+    relations: Relations = {}
+    keep = np.flatnonzero(~zero)
+    keep = _without_proportional(reader, rows, columns, A, keep, relations)
+    kept, left = _rank(A[:, keep], ordered=order is not None)
+    K, rest = keep[kept], keep[left]
+    if len(rest):
+        found = _combinations(reader, rows, columns, A, K, rest)
+        K = np.concatenate([K, [j for j in rest if int(columns[j]) not in found]]).astype(np.int64)
+        for j, terms in relations.items():  # what leaned on a column that has now left leans on what that leans on
+            relations[j] = {
+                k: c * factor for base, factor in terms.items() for k, c in found.get(base, {base: Fraction(1)}).items()
+            }
+        relations |= found
+    return np.sort(columns[K]), relations
+
+
+def _without_proportional(
+    reader: Reader, rows: Index, columns: Index, A: Vector, keep: Index, relations: Relations
+) -> Index:
+    """Take out columns proportional to an earlier one, the factor checked exactly."""
+    v = np.random.default_rng(0).standard_normal((len(rows), 2))
+    c = A[:, keep].T @ v
+    angle = np.arctan(c[:, 1] / np.where(c[:, 0] == 0, 1e-300, c[:, 0]))  # the same for proportional columns
+    by = np.lexsort((np.arange(len(keep)), np.round(angle, 9)))
+    out = set()
+    first = -1
+    for at in by:
+        if first >= 0 and abs(angle[at] - angle[first]) < 1e-9:
+            j, k = int(columns[keep[at]]), int(columns[keep[first]])
+            row = int(np.argmax(abs(A[:, keep[first]])))
+            x = reader.dense(rows[row : row + 1], np.array([j, k]))[0]
+            terms = {k: Fraction(float(x[0])) / Fraction(float(x[1]))}
+            if x[0] != 0 and _holds(reader, {j: terms}, rows):
+                relations[j] = terms
+                out.add(at)
+                continue
+        first = at
+    return np.array([j for at, j in enumerate(keep) if at not in out], dtype=np.int64)
+
+
+def _rank(A: Vector, *, ordered: bool) -> tuple[Index, Index]:
+    """Independent and dependent columns of A, numerically; `ordered`: the first ones are kept."""
+    from scipy.linalg import lapack
+
+    r = A.shape[1]
+    if r == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    norms = np.sqrt(np.einsum("ij,ij->j", A, A))
+    B = A / norms
+    if ordered:
+        tall = B if len(B) >= r else np.vstack([B, np.zeros((r - len(B), r))])
+        R = np.asarray(np.linalg.qr(tall, mode="r"))
+        kept: list[int] = []
+        # A column whose part outside the kept ones is nothing: re-orthogonalised one by one where QR met a small pivot.
+        if abs(R.diagonal()).min() > 1e-7:
+            kept = list(range(r))
+        else:
+            Q = np.empty((len(B), 0))
+            for j in range(r):
+                x = B[:, j] - Q @ (Q.T @ B[:, j])
+                x -= Q @ (Q.T @ x)
+                length = float(np.linalg.norm(x))
+                if length > 1e-8:
+                    kept.append(j)
+                    Q = np.column_stack([Q, x / length])
+        mask = np.zeros(r, dtype=bool)
+        mask[kept] = True
+        return np.flatnonzero(mask), np.flatnonzero(~mask)
+    _, pivots, rank, _ = lapack.dpstrf(B.T @ B, tol=1e-13)
+    order = pivots - 1
+    return np.sort(order[:rank]), np.sort(order[rank:])
+
+
+def _combinations(reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index) -> Relations:
+    """Each column of `rest` over K: simple fractions first, the exact solution of a square system otherwise."""
+    M = np.linalg.lstsq(A[:, K], A[:, rest])[0]
+    power = np.frexp(abs(reader.dense(rows, columns)).max(axis=0))[1]
+    relations: Relations = {}
+    hard = []
+    for at, j in enumerate(rest):
+        terms = {}
+        for k, c in zip(K, M[:, at], strict=True):
+            if abs(c) > 1e-9:
+                value = Fraction(float(np.ldexp(c, power[j] - power[k])))
+                terms[int(columns[k])] = value.limit_denominator(DENOMINATOR)
+        if all(terms.values()) and _holds(reader, {int(columns[j]): terms}, rows):
+            relations[int(columns[j])] = terms
+        else:
+            hard.append(j)
+    if hard:
+        relations |= _solve_exactly(reader, rows, columns, A, K, np.array(hard, dtype=np.int64))
+    return relations
+
+
+def _solve_exactly(reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index) -> Relations:
+    """The relations of `rest` over K that hold, from a square system of rows."""
+    from scipy.linalg import qr
+
+    if len(K) == 0 or len(K) > SYSTEM:
+        return {}
+    _, _, pivots = qr(A[:, K].T, mode="economic", pivoting=True)
+    chosen = rows[pivots[: len(K)]]
+    both = np.concatenate([K, rest])
+    table = [as_integers(line) for line in reader.dense(chosen, columns[both])]
+    solution = solve_system([t[: len(K)] for t in table], [t[len(K) :] for t in table])
+    if solution is None:
+        return {}
+    guesses = {
+        int(columns[j]): {int(columns[k]): line[at] for k, line in zip(K, solution, strict=True) if line[at]}
+        for at, j in enumerate(rest)
+    }
+    return {j: terms for j, terms in guesses.items() if _holds(reader, {j: terms}, rows)}
