@@ -9,9 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from separatrix.certify import Claim, Proof, ProofError, load_proof, save_proof, verify
     from separatrix.checkpoint import Checkpoint, CheckpointError
+    from separatrix.decide import Separation, Verdict, separate
     from separatrix.engines import Gram
     from separatrix.loop import Run, Status, solve
+    from separatrix.margin import Margin, MarginStatus, max_margin
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.trace import Trace
 
@@ -20,30 +23,54 @@ __version__ = "0.1.0"
 _HOMES = {
     "Checkpoint": "checkpoint",
     "CheckpointError": "checkpoint",
+    "Claim": "certify",
     "Gram": "engines",
+    "Margin": "margin",
+    "MarginStatus": "margin",
+    "Proof": "certify",
+    "ProofError": "certify",
     "Run": "loop",
+    "Separation": "decide",
     "Status": "loop",
     "Trace": "trace",
+    "Verdict": "decide",
     "bounds": "theory",
     "imbalanced": "theory",
+    "load_proof": "certify",
+    "max_margin": "margin",
     "planted": "theory",
+    "save_proof": "certify",
+    "separate": "decide",
     "solve": "loop",
     "two_samples": "theory",
+    "verify": "certify",
     "worst_case": "theory",
 }
 
 __all__ = [
     "Checkpoint",
     "CheckpointError",
+    "Claim",
     "Gram",
+    "Margin",
+    "MarginStatus",
+    "Proof",
+    "ProofError",
     "Run",
+    "Separation",
     "Status",
     "Trace",
+    "Verdict",
     "bounds",
     "imbalanced",
+    "load_proof",
+    "max_margin",
     "planted",
+    "save_proof",
+    "separate",
     "solve",
     "two_samples",
+    "verify",
     "worst_case",
 ]
 
