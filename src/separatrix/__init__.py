@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from separatrix.certify import Claim, Proof, ProofError, load_proof, save_proof, verify
     from separatrix.checkpoint import Checkpoint, CheckpointError
     from separatrix.decide import Separation, Verdict, separate
+    from separatrix.diagnosis import diagnose
     from separatrix.engines import Gram
     from separatrix.loop import Run, Status, solve
     from separatrix.margin import Margin, MarginStatus, max_margin
+    from separatrix.report import Diagnosis, Kind
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.trace import Trace
 
@@ -24,7 +26,9 @@ _HOMES = {
     "Checkpoint": "checkpoint",
     "CheckpointError": "checkpoint",
     "Claim": "certify",
+    "Diagnosis": "report",
     "Gram": "engines",
+    "Kind": "report",
     "Margin": "margin",
     "MarginStatus": "margin",
     "Proof": "certify",
@@ -35,6 +39,7 @@ _HOMES = {
     "Trace": "trace",
     "Verdict": "decide",
     "bounds": "theory",
+    "diagnose": "diagnosis",
     "imbalanced": "theory",
     "load_proof": "certify",
     "max_margin": "margin",
@@ -51,7 +56,9 @@ __all__ = [
     "Checkpoint",
     "CheckpointError",
     "Claim",
+    "Diagnosis",
     "Gram",
+    "Kind",
     "Margin",
     "MarginStatus",
     "Proof",
@@ -62,6 +69,7 @@ __all__ = [
     "Trace",
     "Verdict",
     "bounds",
+    "diagnose",
     "imbalanced",
     "load_proof",
     "max_margin",

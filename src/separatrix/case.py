@@ -24,9 +24,10 @@ from separatrix.newton import Path, Rows, onto_gordan
 from separatrix.problem import Problem, Vector
 from separatrix.relations import Relations, holds_on, independent_columns
 
-SWEEPS = 200  # of the perceptron
+SWEEPS = 20, 200  # of the perceptron, at least and at most: a quarter of what a Newton step costs more than a sweep
 TINY = 20_000  # n D² up to which exact arithmetic comes first
 EXACT = 20_000_000  # and up to which it is tried at all
+SNAPSHOTS = 60  # of the perceptron's wrong rows
 CORE = 3_000  # rows that still pull of which a problem of their own is made
 DENSE = 100_000_000  # entries of which a dense block is made
 EARLY, LATE = 1e3, 1e9  # C R² from which slacks are candidates, and from which they are in any shape
@@ -41,6 +42,7 @@ class Case:
         self.bracket = Bracket(problem)
         self.tool = "none"
         self.steps = 0
+        self.last_core = np.empty(0, dtype=np.int64)
         self.lam = np.zeros(problem.n)  # the best weights so far, a guide for exact arithmetic
 
     @property
@@ -115,10 +117,25 @@ class Case:
             p = replace(p, sign=p.sign * rho, r=p.r * rho)
         engine = SweepEngine(p, parse_method("perceptron"), None, lazy=True, seed=0)
         engine.use_threads(1)
-        while engine.errors and engine.epoch < SWEEPS and not self.late:
+        sweeps = min(max(self.reader.D // 4, SWEEPS[0]), SWEEPS[1])
+        while engine.errors and engine.epoch < sweeps and not self.late:
             engine.advance(1024, True)
-        phi = engine.phi() / max(float(abs(engine.phi()).max()), 1e-300)
-        return self.separator(phi) if engine.errors == 0 and engine.check() else None
+        if engine.errors == 0 and engine.check():
+            phi = engine.phi()
+            return self.separator(phi / max(float(abs(phi).max()), 1e-300))
+        return self.by_mistakes(engine)
+
+    def by_mistakes(self, engine: SweepEngine) -> Proof | None:
+        """Where few rows are still wrong in turn, those rows as a core: a contradiction keeps the perceptron busy."""
+        few = min(CORE, self.problem.n // 10)
+        culprits = np.empty(0, dtype=np.int64)
+        for _ in range(SNAPSHOTS):
+            wrong = np.flatnonzero(engine.sheet.margins(engine.state.phi) <= 0)
+            culprits = np.union1d(culprits, wrong)
+            if len(culprits) > few or engine.errors == 0 or self.late:
+                return None
+            engine.advance(len(wrong) + 1, True)
+        return self.by_core(culprits)
 
     def by_newton(self) -> Proof | None:
         """The Newton path on equilibrated rows: its θ as separators, its slacks as Gordan weights."""
@@ -147,8 +164,12 @@ class Case:
     def by_weights(self, rows: Rows, step: Path) -> Proof | None:
         """Gordan weights from the slacks, where the rows that pull outnumber the columns; late on, in any case."""
         J = step.active
-        if 0 < len(J) <= min(CORE, self.problem.n // 10):
-            return self.by_core(J)
+        core = J[step.u[J] > 0.1 * step.u.max()]  # what pulls hardest: a contradiction among few rows shows here
+        if len(core) <= min(CORE, self.problem.n // 10) and not np.array_equal(core, self.last_core):
+            self.last_core = core
+            proof = self.by_core(core)
+            if proof is not None:
+                return proof
         if not (len(J) > rows.D or step.reach > LATE) or len(J) * rows.D > DENSE:
             return None
         B, lam = onto_gordan(rows, J, step.u[J])

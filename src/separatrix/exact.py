@@ -45,6 +45,7 @@ class Simplex:
         self.det = 1
         self.basis: list[int] = []  # per kept equation: i for p_i, n + i for q_i
         self.full = [False] * self.n  # p_i non-basic at its upper end c_i
+        self.place = 0  # where the search for the next variable goes on
         self._first_basis()
         self.value = [Fraction(0)] * len(self.basis)
 
@@ -86,9 +87,13 @@ class Simplex:
         return [sum(c) for c in zip(*paid, strict=True)] if paid else [0] * (self.n + self.D)
 
     def _entering(self, cost: list[int]) -> tuple[int, int] | None:
-        """The first variable worth moving and its direction, or None at the optimum."""
+        """The first variable worth moving and its direction, or None at the optimum.
+
+        A move from bound to bound leaves the costs as they are, so the search goes on from there.
+        """
         inside = set(self.basis)
-        for i in range(self.n):
+        for i in range(self.place, self.n):
+            self.place = i
             gain = self.det - cost[i]
             if i not in inside and ((gain > 0 and not self.full[i]) or (gain < 0 and self.full[i])):
                 return i, (1 if gain > 0 else -1)
@@ -98,22 +103,23 @@ class Simplex:
 
     def solve(self) -> tuple[list[Fraction], list[Fraction]]:
         """θ (D entries) and λ (n entries), strictly complementary."""
-        while True:
+        cost = self._costs()
+        while (move := self._entering(cost)) is not None:
             if self.deadline is not None and time.perf_counter() > self.deadline:
                 raise OutOfTimeError
-            cost = self._costs()
-            move = self._entering(cost)
-            if move is None:
-                break
-            self._move(*move)
+            if self._move(*move):
+                cost, self.place = self._costs(), 0
         theta = [Fraction(c, self.det) for c in cost[self.n :]]
         lam = [cap if full else Fraction(0) for full, cap in zip(self.full, self.cap, strict=True)]
         for v, value in zip(self.basis, self.value, strict=True):
             lam[v % self.n] += value
         return theta, lam
 
-    def _move(self, v: int, direction: int) -> None:
-        """Let variable v rise or fall until a bound is met: its own, or that of a basic variable, which then leaves."""
+    def _move(self, v: int, direction: int) -> bool:
+        """Let variable v rise or fall until a bound is met: its own, or that of a basic variable, which then leaves.
+
+        Whether the basis changed.
+        """
         column = v % self.n
         best = self.cap[v] if v < self.n else None
         leave = -1
@@ -132,7 +138,7 @@ class Simplex:
                 self.value[k] -= direction * best * Fraction(rate, self.det)
         if leave < 0:  # v runs from one bound to the other
             self.full[v] = direction > 0
-            return
+            return False
         out = self.basis[leave]
         if out < self.n:
             self.full[out] = self.value[leave] == self.cap[out]
@@ -141,17 +147,21 @@ class Simplex:
             self.full[v] = False
         self.basis[leave], self.value[leave] = v, start + direction * best
         self._pivot(leave, column)
+        return True
 
 
 def face(Z: Sequence[Row], deadline: float | None = None) -> tuple[list[Fraction], list[Fraction]]:
     """θ and λ with Zθ ≥ 0, λ ≥ 0, Zᵀλ = 0 and exactly one of z_iᵀθ, λ_i positive in every row."""
-    scaled = [lowest_terms(list(z)) for z in Z]
-    factors = [
-        next((Fraction(a, b) for a, b in zip(s, z, strict=True) if b), Fraction(1))
-        for s, z in zip(scaled, Z, strict=True)
-    ]
-    theta, lam = Simplex(scaled, deadline).solve()
-    return theta, [weight * f for weight, f in zip(lam, factors, strict=True)]
+    twins: dict[tuple[int, ...], list[int]] = {}
+    for i, z in enumerate(Z):
+        twins.setdefault(tuple(lowest_terms(list(z))), []).append(i)
+    theta, weights = Simplex([list(z) for z in twins], deadline).solve()
+    lam = [Fraction(0)] * len(Z)
+    for short, weight, rows in zip(twins, weights, twins.values(), strict=True):
+        for i in rows if weight else ():  # equal rows share their weight
+            factor = next((Fraction(a, b) for a, b in zip(short, Z[i], strict=True) if b), Fraction(1))
+            lam[i] = weight * factor / len(rows)
+    return theta, lam
 
 
 def solve_system(A: Sequence[Row], B: Sequence[Row], deadline: float | None = None) -> list[list[Fraction]] | None:

@@ -31,6 +31,7 @@ Matrix = NDArray[np.float64]
 CHUNK = 1024  # rows made float64 at a time
 SMALL = 2_000_000  # entries of Z times columns up to which QR is affordable
 DIRECT = 6_000  # unknowns up to which sparse rows are solved by Cholesky
+ITERATIVE = 60  # Newton steps by conjugate gradients after which no new stage is begun
 FIRST, GROWTH, LAST = 1e2, 30.0, 1e13  # C R²: where the path starts, grows by, and leaves float64 behind (1e26 by QR)
 
 
@@ -233,7 +234,7 @@ def cg_step(rows: Rows, J: Index, C: float, target: Vector, theta: Vector, toler
     res = goal - ridge * x - rows.sum(J, rows.margins(x, J))
     p = res / diagonal
     rz = float(res @ p)
-    enough = tolerance * float(np.linalg.norm(goal))
+    enough = min(tolerance * float(np.linalg.norm(goal)), 0.1 * float(np.linalg.norm(res)))
     for _ in range(200):
         if np.linalg.norm(res) <= enough or rz <= 0:
             break
@@ -305,6 +306,7 @@ class Path:
         self.C = FIRST / self.R2
         self.steps = 0
         self.end_of_stage = False
+        self.iterative = False
         self.small = n * rows.D * min(n, rows.D) <= SMALL
         self.normal, self.inner = Normal(rows), Inner(rows)
         self.u = np.ones(n)  # slacks; λ = u/Σu
@@ -329,6 +331,7 @@ class Path:
         if self.small:
             return qr_step(rows, J, self.C, target)
         if rows.csr is not None and min(len(J), rows.D) > DIRECT:
+            self.iterative = True
             return cg_step(rows, J, self.C, target, self.theta, 1e-3)
         if len(J) < rows.D:
             found = self.inner.solve(J, self.C, target)
@@ -338,7 +341,7 @@ class Path:
     def walk(self) -> Iterator[Path]:
         """One Newton step after the other until C leaves float64 behind; the consumer stops when it has enough."""
         last = LAST**2 if self.small else LAST
-        while self.reach <= last:
+        while self.reach <= last and not (self.iterative and self.steps > ITERATIVE):
             target = 1.0 + self.alpha / self.C
             self.end_of_stage = False
             for inner in range(40):

@@ -1,0 +1,128 @@
+"""Where each coefficient can go over the recession cone {θ: Zθ ≥ 0}: 0, +, -, or either way.
+
+The likelihood of logistic regression never falls along a direction of this cone, so a coefficient that is 0 throughout
+has a finite estimate, and one that is not runs off. On the face F of rows that every θ of the cone leaves at zero,
+θ_K = -Mθ_N (see `faces`), so the cone is that of the rows off F in the unknowns θ_N, where it has an interior; each
+coefficient is a linear functional gᵀθ_N. It takes a sign if and only if the rows off F and ±g together can be
+separated, which is the question this package answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from separatrix.case import TINY, Case, equilibrated, rows_problem
+from separatrix.certify import Claim
+from separatrix.certify.rows import Index, Reader, as_integers
+from separatrix.exact import OutOfTimeError, face, lowest_terms
+from separatrix.newton import Path
+from separatrix.problem import Vector
+from separatrix.relations import independent_columns
+
+EXACT = 10 * TINY  # rows times unknowns squared up to which signs are settled in rational arithmetic
+
+
+def directions(reader: Reader, separated: Index, deadline: float | None = None) -> list[str]:
+    """One of "0", "+", "-", "either" or "?" (not settled in time) per column; `separated` are the rows off the face.
+
+    The columns must be independent over all rows: leave aliased ones out.
+    """
+    D = reader.D
+    if len(separated) == 0:
+        return ["0"] * D
+    on_face = np.setdiff1d(np.arange(reader.n), separated)
+    K, relations = independent_columns(reader, on_face) if len(on_face) else (np.empty(0, dtype=np.int64), {})
+    N = np.setdiff1d(np.arange(D), K)
+    g = [[Fraction(0)] * len(N) for _ in range(D)]  # θ_j = g_jᵀθ_N
+    place = {int(j): at for at, j in enumerate(N)}
+    for j, at in place.items():
+        g[j][at] = Fraction(1)
+    for j, terms in relations.items():
+        for k, c in terms.items():
+            g[k][place[j]] = -c
+    cone = _Cone(reader, separated, K, N, g, deadline)
+    out = []
+    for functional in g:
+        if not any(functional):
+            out.append("0")
+            continue
+        up, down = cone.takes(functional, 1), cone.takes(functional, -1)
+        out.append({(True, True): "either", (True, False): "+", (False, True): "-"}.get((up, down), "?"))  # type: ignore[arg-type]
+    return out
+
+
+class _Cone:
+    """The open cone of the rows off the face, and points of it met so far."""
+
+    def __init__(
+        self, reader: Reader, rows: Index, K: Index, N: Index, g: list[list[Fraction]], deadline: float | None
+    ) -> None:
+        self.deadline = deadline
+        self.reader, self.rows, self.K, self.N, self.g = reader, rows, K, N, g
+        G = np.array([[float(c) for c in line] for line in g])
+        A = reader.dense(rows, np.arange(reader.D))
+        self.Z = A @ G if len(K) else A[:, N]
+        self.exact = len(rows) * len(N) ** 2 <= EXACT
+        self.whole = self._whole_rows() if self.exact else []
+        self.points: list[list[Fraction]] = []
+        if not self.exact:
+            self.points += self._sturdy_points(G)
+
+    def _whole_rows(self) -> list[list[int]]:
+        """The rows in the unknowns θ_N as whole numbers, each once."""
+        A = np.unique(self.reader.dense(self.rows, np.arange(self.reader.D)), axis=0)
+        sparse = [[(j, c) for j, c in enumerate(column) if c] for column in zip(*self.g, strict=True)]
+        whole = {}
+        for line in A.tolist():
+            z = as_integers(
+                [sum((Fraction(line[j]) * c for j, c in terms if line[j]), Fraction(0)) for terms in sparse]
+            )
+            whole[tuple(lowest_terms(z))] = None
+        return [list(z) for z in whole]
+
+    def _sturdy_points(self, G: Vector) -> Iterator[list[Fraction]]:
+        """A point well inside, and for each coefficient the point across its zero where that is still inside."""
+        scaled = equilibrated(rows_problem(self.Z, np.array([0, 1])))
+        inside = None
+        with np.errstate(all="ignore"):
+            for step in Path(scaled).walk():
+                if step.lowest > 0:
+                    inside = (step.theta * scaled.kappa)[: len(self.N)]
+                if step.lowest > 0.3 or step.steps >= 60:
+                    break
+        if inside is None:
+            return
+        yield [Fraction(float(t)) for t in inside]
+        m = self.Z @ inside
+        for line in G[np.any(G != 0, axis=1)]:
+            across = inside - 1.001 * float(line @ inside) / float(line @ line) * line
+            if (self.Z @ across > 1e-6 * m).all():
+                yield [Fraction(float(t)) for t in across]
+
+    def takes(self, functional: list[Fraction], sign: int) -> bool | None:
+        """Whether sign·gᵀθ > 0 somewhere in the open cone; None where that was not settled."""
+        for point in self.points:
+            if sign * sum(a * b for a, b in zip(functional, point, strict=True) if a) > 0:
+                return True
+        extra = as_integers([sign * c for c in functional])
+        if self.exact:
+            try:
+                theta, lam = face([*self.whole, extra], self.deadline)
+            except OutOfTimeError:
+                return None
+            if any(lam):
+                return False
+            self.points.append(theta)
+            return True
+        row = np.array([[float(sign * c) for c in functional]])
+        case = Case(rows_problem(np.vstack([self.Z, row / abs(row).max()]), np.array([0, 1])), self.deadline)
+        proof = None if case.late else case.settle()
+        if proof is None:
+            return None
+        if proof.claim is not Claim.SEPARABLE:
+            return False
+        self.points.append([Fraction(t) for t in proof.theta or ()])
+        return True

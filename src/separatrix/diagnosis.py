@@ -1,0 +1,239 @@
+"""Complete, quasi-complete or overlap: whether the logistic MLE exists, what stands in its way, and what to do.
+
+After Albert and Anderson (Biometrika 71, 1984). More than two classes: the multinomial MLE exists unless the stacked
+system (b_{y_i} - b_k)ᵀa_i ≥ 0, k ≠ y_i, has a solution that is not zero throughout.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.case import DENSE, Case, rows_problem
+from separatrix.certify import Claim, Proof, check
+from separatrix.certify.rows import Index, Reader
+from separatrix.cone import directions
+from separatrix.faces import prove_kind
+from separatrix.fragile import is_fragile
+from separatrix.frames import Design, design, is_frame
+from separatrix.problem import Problem, make_problem
+from separatrix.relations import Relations, independent_columns
+from separatrix.report import Diagnosis, Kind, Pair, advise, explain
+
+INTERCEPT = "(intercept)"
+CLASSES = 50  # more classes than this are taken for a number that was meant
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was proven of one system of rows."""
+
+    kind: Kind
+    proof: Proof | None
+    separated: Index
+
+
+def diagnose(
+    X: Any, y: Any, *, fit_intercept: bool = True, missing: str = "error", time_limit: float | None = None
+) -> Diagnosis:
+    """Whether the classes are completely separated, quasi-completely, or overlap, and which columns and rows cause it.
+
+    Parameters
+    ----------
+    X : a data frame (pandas, polars and others through narwhals, or a dict of columns), or an array or CSR matrix
+    y : the name of the outcome's column in a frame, or one label per row; two classes or more
+    fit_intercept : whether the model has an intercept
+    missing : for frames, "error" or "drop": what to do with rows that have missing values
+    time_limit : seconds after which answers may be left open
+    """
+    began = time.perf_counter()
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be positive seconds or None, got {time_limit!r}.")
+    deadline = None if time_limit is None else began + time_limit
+    table: Design | None = None
+    if is_frame(X):
+        table = design(X, y, missing=missing)
+        X, y, names = table.X, table.y, [term.name for term in table.terms]
+    else:
+        if isinstance(y, str):
+            raise ValueError(f"y is the column name {y!r}, but X is no data frame; pass one label per row.")
+        names = None
+    labels = np.asarray(y)
+    classes = _classes(labels)
+    # With more than two classes the first against the rest: what is checked here is X.
+    problem = make_problem(X, labels if len(classes) == 2 else labels == classes[0], fit_intercept=fit_intercept)
+    names = [f"x{j}" for j in range(problem.d)] if names is None else names
+    names = [*names, INTERCEPT] if fit_intercept else names
+    kept, relations = _independent(problem)
+    aliased = _in_words(problem, kept, relations, names)
+    codes = np.searchsorted(classes, labels)
+    if len(classes) == 2:
+        found, columns, fragile, pairs = _binary(problem, kept, relations, names, deadline)
+    else:
+        found, columns, fragile, pairs = _multinomial(problem, codes, classes, kept, names, deadline)
+    facts = explain(found.kind, columns, problem, codes, classes, names, table)
+    rows = found.separated if table is None else table.rows[found.separated]
+    return Diagnosis(
+        kind=found.kind,
+        columns=columns,
+        rows=rows,
+        aliased=aliased,
+        advice=advise(found.kind, columns, aliased, facts, fragile),
+        facts=facts,
+        notes=() if table is None else table.notes,
+        fragile=fragile,
+        proof=found.proof if len(classes) == 2 else None,
+        pairs=pairs,
+        target="y" if table is None else table.target,
+        counts={str(c): int(k) for c, k in zip(classes, np.bincount(codes), strict=True)},
+        n=problem.n,
+        dropped=0 if table is None else table.dropped,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _classes(labels: NDArray[Any]) -> NDArray[Any]:
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
+    if labels.dtype.kind in "Of" and (bad := [i for i, v in enumerate(labels) if v is None or v != v]):
+        raise ValueError(f"y is missing at row {bad[0]}; drop the row or give it a label.")
+    try:
+        classes = np.unique(labels)
+    except TypeError:
+        raise ValueError("y mixes labels that cannot be ordered (numbers and text, say); use one type.") from None
+    if len(classes) == 1:
+        raise ValueError(f"y has one class only ({classes[0]}); a diagnosis needs two or more.")
+    if len(classes) > CLASSES:
+        raise ValueError(
+            f"y has {len(classes)} different values; a diagnosis needs classes, at most {CLASSES} of them."
+        )
+    return classes
+
+
+def _independent(problem: Problem) -> tuple[Index, Relations]:
+    """Columns kept, and the others as exact combinations of earlier ones; the intercept comes first."""
+    reader = Reader(problem)
+    if problem.n * reader.D > DENSE:
+        return np.arange(reader.D), {}
+    order = np.concatenate([np.arange(problem.d, reader.D), np.arange(problem.d)])
+    return independent_columns(reader, np.arange(problem.n), order=order)
+
+
+def _in_words(problem: Problem, kept: Index, relations: Relations, names: list[str]) -> dict[str, str]:
+    """Each aliased column by name, and what it equals."""
+    aliased, D = {}, len(names)
+    for j in sorted(set(range(D)) - set(kept.tolist())):
+        terms = sorted(relations.get(j, {}).items(), key=lambda term: (term[0] - problem.d) % D)
+        text = " + ".join(_term(c, names[k]) for k, c in terms)
+        aliased[names[j]] = text.replace("+ -", "- ") if text else "0"
+    return aliased
+
+
+def _term(c: Any, name: str) -> str:
+    return {1: name, -1: f"-{name}"}.get(c, f"{float(c):.6g}·{name}")
+
+
+def _find(problem: Problem, deadline: float | None) -> tuple[Found, bool]:
+    case = Case(problem, deadline)
+    proof = prove_kind(case)
+    every, none = np.arange(problem.n), np.empty(0, dtype=np.int64)
+    if proof is None or proof.claim is Claim.INSEPARABLE:
+        return Found(Kind.UNDECIDED, proof, none), False
+    fragile = is_fragile(case, proof, kind=True)
+    if proof.claim is Claim.SEPARABLE:
+        return Found(Kind.COMPLETE, proof, every), fragile
+    if proof.claim is Claim.OVERLAP:
+        return Found(Kind.OVERLAP, proof, none), fragile
+    return Found(Kind.QUASI_COMPLETE, proof, np.flatnonzero(case.reader.signs(proof.theta or ()) > 0)), fragile
+
+
+def _binary(
+    problem: Problem, kept: Index, relations: Relations, names: list[str], deadline: float | None
+) -> tuple[Found, dict[str, str], bool, tuple[Pair, ...]]:
+    """Two classes: the kind on the kept columns, the proof extended to all of them."""
+    reader, only = Reader(problem), problem
+    if len(kept) < reader.D:
+        only = rows_problem(reader.dense(np.arange(problem.n), kept), problem.classes)
+    found, fragile = _find(only, deadline)
+    if only is not problem and found.proof is not None:
+        found = replace(found, proof=_extended(found.proof, problem, kept, relations))
+    undecided = found.kind is Kind.UNDECIDED
+    where = ["?"] * len(kept) if undecided else directions(Reader(only), found.separated, deadline)
+    columns = dict.fromkeys(names, "aliased") | {names[j]: sign for j, sign in zip(kept, where, strict=True)}
+    return found, columns, fragile, ()
+
+
+def _extended(proof: Proof, problem: Problem, kept: Index, aliased: Relations) -> Proof | None:
+    """The proof on the kept columns as one on all: aliased ones get coefficient 0, and lean on what they equal."""
+    name = kept.tolist()
+    theta = None
+    if proof.theta is not None:
+        coefficients = dict(zip(name, proof.theta, strict=True))
+        theta = tuple(coefficients.get(j, 0.0) for j in range(problem.d + (problem.bias > 0)))
+    columns, relations = None, {}
+    if proof.columns is not None:
+        columns = tuple(name[j] for j in proof.columns)
+        own = {name[j]: {name[k]: Fraction(c) for k, c in terms.items()} for j, terms in proof.relations.items()}
+        own |= {j: {} for j in set(name) - set(columns) - set(own)}
+        relations = {j: terms for j, terms in own.items() if terms}
+        for j, terms in aliased.items():
+            total: dict[int, Fraction] = {}
+            for base, factor in terms.items():
+                for k, c in own.get(base, {base: Fraction(1)}).items():
+                    total[k] = total.get(k, Fraction(0)) + factor * c
+            relations[j] = {k: c for k, c in total.items() if c}
+    whole = replace(proof, d=problem.d, intercept=problem.bias > 0, theta=theta, columns=columns, relations=relations)
+    return whole if check(whole, problem) else None
+
+
+def _multinomial(
+    problem: Problem,
+    codes: NDArray[Any],
+    classes: NDArray[Any],
+    kept: Index,
+    names: list[str],
+    deadline: float | None,
+) -> tuple[Found, dict[str, str], bool, tuple[Pair, ...]]:
+    """The stacked system with the first class as reference, and every pair of classes by itself."""
+    reader = Reader(problem)
+    n, width, others = problem.n, len(kept), len(classes) - 1
+    if n * others * width * others > DENSE:
+        raise ValueError(
+            f"the multinomial system of {n} rows, {width} columns and {others + 1} classes is too large; "
+            "diagnose two classes at a time."
+        )
+    A = reader.dense(np.arange(n), kept) * reader.y[:, None]  # the rows a_i without their labels
+    stack = np.zeros((n, others, others + 1, width))
+    for i, own in enumerate(codes):
+        for slot, k in enumerate(np.delete(np.arange(others + 1), own)):
+            stack[i, slot, own] = A[i]
+            stack[i, slot, k] = -A[i]
+    Z = stack[:, :, 1:].reshape(n * others, others * width)
+    stacked = rows_problem(Z, classes)
+    found, _ = _find(stacked, deadline)
+    where = (
+        ["?"] * Z.shape[1] if found.kind is Kind.UNDECIDED else directions(Reader(stacked), found.separated, deadline)
+    )
+    columns = {}
+    place = {int(j): at for at, j in enumerate(kept)}
+    for position, label in enumerate(classes[1:]):
+        for j, name in enumerate(names):
+            sign = where[position * width + place[j]] if j in place else "aliased"
+            columns[f"{name} for {label} (vs {classes[0]})"] = sign
+    pairs, fragile = [], False
+    for first, second in combinations(range(others + 1), 2):
+        inside = (codes == first) | (codes == second)
+        rows = A[inside] * np.where(codes[inside] == second, 1.0, -1.0)[:, None]
+        pair, hangs = _find(rows_problem(rows, classes[[first, second]]), deadline)
+        pairs.append(Pair(str(classes[first]), str(classes[second]), pair.kind))
+        fragile |= hangs  # the stack repeats each entry, so only the pairs can tell
+    owners = np.unique(found.separated // others)
+    return Found(found.kind, found.proof, owners), columns, fragile, tuple(pairs)

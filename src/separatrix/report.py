@@ -1,0 +1,260 @@
+"""Diagnosis: what was found, in words for people and in plain data for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.certify import Proof
+from separatrix.frames import Design
+from separatrix.problem import Problem
+
+SHOWN = 30  # coefficients listed in full
+ESTIMATE = {
+    "0": "finite",
+    "+": "+∞",
+    "-": "-∞",
+    "either": "not finite, sign open",
+    "aliased": "aliased",
+    "?": "not settled",
+}
+
+
+class Kind(StrEnum):
+    """The three cases of Albert and Anderson, and the case that could not be told."""
+
+    COMPLETE = "complete"
+    QUASI_COMPLETE = "quasi-complete"
+    OVERLAP = "overlap"
+    UNDECIDED = "undecided"
+
+    @property
+    def message(self) -> str:
+        """One sentence on what it means."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Kind.COMPLETE: "a hyperplane puts every row on its right side: the maximum likelihood estimate does not exist",
+    Kind.QUASI_COMPLETE: "a hyperplane puts some rows on their right side and all others in itself, none on its wrong "
+    "side: the maximum likelihood estimate does not exist",
+    Kind.OVERLAP: "no hyperplane divides the classes, not even weakly: the maximum likelihood estimate exists",
+    Kind.UNDECIDED: "the kind could not be proven within the limits",
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two of several classes by themselves."""
+
+    first: str
+    second: str
+    kind: Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """The kind of separation, its causes, and what to do about it.
+
+    Attributes
+    ----------
+    kind : "complete", "quasi-complete", "overlap" or "undecided"
+    columns : each coefficient's direction over the recession cone: "0" (finite), "+", "-", "either", "aliased", "?"
+    rows : the rows on the separated side, by their position in the data given
+    aliased : columns that are exact combinations of others, and which
+    facts : sentences on single columns that separate by themselves
+    advice : what to do next
+    fragile : whether the kind could turn if entries that look rounded changed by one part in 1e12
+    proof : of the kind (two classes); `verify(proof, X, y)` re-checks it
+    pairs : with more than two classes, the kind of each pair by itself
+    """
+
+    kind: Kind
+    columns: Mapping[str, str]
+    rows: NDArray[np.int64]
+    aliased: Mapping[str, str]
+    advice: str
+    facts: tuple[str, ...]
+    notes: tuple[str, ...]
+    fragile: bool
+    proof: Proof | None
+    pairs: tuple[Pair, ...]
+    target: str
+    counts: Mapping[str, int]
+    n: int
+    dropped: int
+    seconds: float
+
+    @property
+    def mle_exists(self) -> bool | None:
+        """Whether the logistic maximum likelihood estimate exists; None where undecided."""
+        return None if self.kind is Kind.UNDECIDED else self.kind is Kind.OVERLAP
+
+    @property
+    def infinite(self) -> tuple[str, ...]:
+        """The coefficients that have no finite estimate."""
+        return tuple(name for name, sign in self.columns.items() if sign in ("+", "-", "either"))
+
+    def _listed(self) -> list[tuple[str, str]]:
+        """Coefficients with their estimates; of many, those that are not plainly finite."""
+        items = [(name, ESTIMATE[sign]) for name, sign in self.columns.items()]
+        if len(items) <= SHOWN:
+            return items
+        told = [(name, text) for name, text in items if text != "finite"]
+        rest = len(items) - len(told)
+        told = told[:SHOWN] + ([(f"… {len(told) - SHOWN} more like these", "")] if len(told) > SHOWN else [])
+        return told + ([(f"{rest} others", "finite")] if rest else [])
+
+    def _summary(self) -> list[str]:
+        counts = ", ".join(f"{label}: {count}" for label, count in self.counts.items())
+        lines = [f"{self.kind}: {self.kind.message}", f"outcome {self.target} ({counts}), {self.n} rows"]
+        if self.dropped:
+            lines[-1] += f"; {self.dropped} rows with missing values left out"
+        return lines
+
+    def _remarks(self) -> list[str]:
+        lines = []
+        if 0 < len(self.rows) < self.n:
+            lines.append(f"rows on the separated side: {len(self.rows)} of {self.n} ({some(self.rows)})")
+        lines += self.facts
+        lines += [f"{name} is aliased: it equals {what}" for name, what in list(self.aliased.items())[:SHOWN]]
+        if self.fragile:
+            lines.append("fragile: a change of one part in 1e12 in entries that look rounded could turn this")
+        lines += [f"{pair.first} against {pair.second}: {pair.kind}" for pair in self.pairs]
+        lines += [f"note: {note}" for note in self.notes]
+        if self.proof is not None:
+            lines.append(f"proof: {self.proof.argument}")
+        return lines
+
+    def __str__(self) -> str:
+        items = self._listed()
+        width = max([len(name) for name, _ in items] + [len("coefficient")])
+        table = [f"{'coefficient':<{width}}  estimate"] + [f"{name:<{width}}  {text}".rstrip() for name, text in items]
+        return "\n".join([*self._summary(), "", *table, "", *self._remarks(), f"advice: {self.advice}"])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in self._listed())
+        head = "<br>".join(escape(line) for line in self._summary())
+        tail = "<br>".join(escape(line) for line in [*self._remarks(), f"advice: {self.advice}"])
+        return (
+            f"<div><p>{head}</p><table><thead><tr><th>coefficient</th><th>estimate</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table><p>{tail}</p></div>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the proof's numbers, in types that JSON knows."""
+        return {
+            "kind": str(self.kind),
+            "mle_exists": self.mle_exists,
+            "columns": dict(self.columns),
+            "infinite": list(self.infinite),
+            "rows": self.rows.tolist(),
+            "aliased": dict(self.aliased),
+            "facts": list(self.facts),
+            "advice": self.advice,
+            "notes": list(self.notes),
+            "fragile": self.fragile,
+            "proof": None if self.proof is None else self.proof.argument,
+            "pairs": [{"first": p.first, "second": p.second, "kind": str(p.kind)} for p in self.pairs],
+            "target": self.target,
+            "counts": dict(self.counts),
+            "n": self.n,
+            "dropped": self.dropped,
+            "seconds": self.seconds,
+        }
+
+
+def some(rows: NDArray[np.int64], most: int = 8) -> str:
+    """The first few of many."""
+    return ", ".join(str(i) for i in rows[:most]) + (", …" if len(rows) > most else "")
+
+
+def explain(
+    kind: Kind,
+    columns: Mapping[str, str],
+    problem: Problem,
+    codes: NDArray[Any],
+    classes: NDArray[Any],
+    names: list[str],
+    table: Design | None,
+) -> tuple[str, ...]:
+    """Sentences on columns that separate by themselves: levels with one outcome, numbers with a threshold."""
+    if kind not in (Kind.COMPLETE, Kind.QUASI_COMPLETE) or problem.sparse:
+        return ()
+    target = "y" if table is None else table.target
+    X = problem.rows[0]
+    facts = []
+    for j in range(problem.d):
+        if not any(
+            sign in ("+", "-", "either") for name, sign in columns.items() if name.split(" for ")[0] == names[j]
+        ):
+            continue
+        x = X[:, j]
+        term = None if table is None else table.terms[j]
+        if term is not None and term.level is not None:
+            inside = np.unique(codes[x == 1])
+            if len(inside) == 1:
+                count = int((x == 1).sum())
+                which = f"all {count} rows have" if count > 1 else "the only row has"
+                facts.append(f"{term.column} = {term.level}: {which} {target} = {classes[inside[0]]}")
+        elif len(classes) == 2:
+            facts += _threshold(x[codes == 0], x[codes == 1], names[j], target, classes)
+    return tuple(facts)
+
+
+def _threshold(low: NDArray[Any], high: NDArray[Any], name: str, target: str, classes: NDArray[Any]) -> list[str]:
+    """A sentence where one number splits the outcome, but for ties at the threshold."""
+    for a, b, one in ((low, high, classes[1]), (high, low, classes[0])):
+        top, bottom = float(a.max()), float(b.min())
+        if top < bottom:
+            return [
+                f"{name} alone separates: at least {bottom:.6g} where {target} = {one}, at most {top:.6g} elsewhere"
+            ]
+        if top == bottom and a.min() < b.max():
+            return [f"{name} alone separates but for ties at {top:.6g}: above it {target} = {one}, below it not"]
+    return []
+
+
+def advise(
+    kind: Kind, columns: Mapping[str, str], aliased: Mapping[str, str], facts: tuple[str, ...], fragile: bool
+) -> str:
+    """What to do next, in the user's words."""
+    parts = []
+    levels = [fact.split(":")[0] for fact in facts if " = " in fact.split(":")[0]]
+    remedies = (
+        "penalise (Firth's method, for instance FirthLogisticRegression of the package firthmodels, or a ridge), or "
+        "use exact logistic regression if the data are few; do not report standard errors or p-values of the plain fit"
+    )
+    if kind is Kind.OVERLAP:
+        parts.append("nothing stands in the way: the estimate exists and is finite, fit as usual")
+    elif kind is Kind.UNDECIDED:
+        parts.append("give more time, or scale and round the columns to what was measured, and try again")
+    elif levels:
+        named = ", ".join(levels[:5]) + (", …" if len(levels) > 5 else "")
+        parts.append(
+            f"merge {named} with a similar level, or leave those rows out, if that makes sense; else {remedies}"
+        )
+    elif kind is Kind.COMPLETE:
+        parts.append(
+            "to classify, nothing is wrong: take a separator from separate() or the widest one from max_margin(); to "
+            f"estimate effects, {remedies}"
+        )
+    else:
+        wild = [name for name, sign in columns.items() if sign in ("+", "-", "either")]
+        named = ", ".join(wild[:5]) + (", …" if len(wild) > 5 else "")
+        what = "it decides" if len(wild) == 1 else "together they decide"
+        parts.append(f"look at {named}: {what} part of the rows; drop or coarsen one column, or {remedies}")
+    if aliased:
+        one = len(aliased) == 1
+        parts.append(
+            f"drop the aliased column{'' if one else 's'}: {'it adds' if one else 'they add'} nothing to the others"
+        )
+    if fragile:
+        parts.append("the answer hangs on rounding: round the columns to the digits that were measured and ask again")
+    return "; ".join(parts) + "."
