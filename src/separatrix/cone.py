@@ -75,7 +75,7 @@ class _Cone:
         """The rows in the unknowns θ_N as whole numbers, each once."""
         A = np.unique(self.reader.dense(self.rows, np.arange(self.reader.D)), axis=0)
         sparse = [[(j, c) for j, c in enumerate(column) if c] for column in zip(*self.g, strict=True)]
-        whole = {}
+        whole: dict[tuple[int, ...], None] = {}
         for line in A.tolist():
             z = as_integers(
                 [sum((Fraction(line[j]) * c for j, c in terms if line[j]), Fraction(0)) for terms in sparse]
