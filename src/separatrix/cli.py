@@ -1,13 +1,16 @@
 """The command line: words in, words and exit status out.
 
-Exit status 0: done; 1: a number that had to come out did not; 2: the request or the data were wrong, and one sentence
-on stderr says how.
+Exit status 2: the request or the data were wrong, and one sentence on stderr says how. Otherwise `separate`, `margin`
+and `diagnose` exit with 0 if the classes are separable (completely separated), 1 if they are not, 3 if undecided;
+`verify` with 0 if the proof holds and 1 if not; `reproduce` and `bench` with 0, or 1 if a number that had to come out
+did not.
 """
 
 from __future__ import annotations
 
+import json as to_json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="separatrix",
-    help="Linear separation by logistic regression and perceptrons, at any step size.",
+    help="Linear separation: find a hyperplane, prove that it is right, or prove that there is none.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -59,7 +62,7 @@ def main(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and end.")
     ] = False,
 ) -> None:
-    """Linear separation by logistic regression and perceptrons, at any step size."""
+    """Linear separation: find a hyperplane, prove that it is right, or prove that there is none."""
 
 
 @app.command()
@@ -83,24 +86,209 @@ def reproduce() -> None:
     console.print(f"{count} tables: every number that must come out exactly did.")
 
 
+Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz or svmlight file.")]
+Target = Annotated[str | None, typer.Option(help="The column of the labels (in a table).")]
+Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")]
+Missing = Annotated[str, typer.Option(help="Rows with missing values: 'error' or 'drop'.")]
+Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the answer may be left open.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+ProofFile = Annotated[Path | None, typer.Option("--proof", help="Write the proof to this file.")]
+
+SEPARABLE, INSEPARABLE, WRONG_USAGE, UNDECIDED = 0, 1, 2, 3
+
+
+def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
+    """The answer in words, or as one JSON object."""
+    print(to_json.dumps(data, ensure_ascii=False) if as_json else text)
+
+
+def check_folder(path: Path | None, option: str) -> None:
+    """Complain now, rather than after minutes of work."""
+    if path is not None and not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {str(path.parent)!r} for {option} is not there.")
+
+
+def write_proof(proof: Any, path: Path | None) -> None:
+    """Save the proof where it was asked for; say so on stderr if there is none."""
+    if path is None:
+        return
+    if proof is None:
+        print("separatrix: there is no proof to write.", file=sys.stderr)
+        return
+    from separatrix.certify import save_proof
+
+    save_proof(proof, path)
+
+
+def named(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> dict[str, float]:
+    """Coefficients by name."""
+    keys = [f"x{j}" for j in range(len(theta) - intercept)] if names is None else list(names)
+    return dict(zip([*keys, "(intercept)"] if intercept else keys, theta.tolist(), strict=True))
+
+
+@app.command()
+def separate(
+    data: Data,
+    target: Target = None,
+    intercept: Intercept = False,
+    missing: Missing = "error",
+    header: Header = None,
+    time_limit: TimeLimit = None,
+    proof: ProofFile = None,
+    json: AsJson = False,
+) -> None:
+    """Say whether a hyperplane separates the classes, with a proof either way.
+
+    Example: separatrix separate data.csv --target y --intercept --proof y.proof
+    """
+    with plain_errors():
+        check_folder(proof, "--proof")
+        from separatrix.decide import Verdict
+        from separatrix.decide import separate as decide
+        from separatrix.files import labelled
+
+        X, y, names = labelled(data, target=target, header=header, missing=missing)
+        found = decide(X, y, fit_intercept=intercept, time_limit=time_limit)
+        write_proof(found.proof, proof)
+        answer = {
+            "status": str(found.status),
+            "message": found.status.message,
+            "lower": found.margin.lower,
+            "upper": found.margin.upper,
+            "theta": None if found.theta is None else named(found.theta, names, intercept),
+            "claim": None if found.proof is None else str(found.proof.claim),
+            "argument": None if found.proof is None else found.proof.argument,
+            "fragile": found.fragile,
+            "tool": found.tool,
+            "seconds": found.seconds,
+        }
+        show(str(found), answer, json)
+    exits = {Verdict.SEPARABLE: SEPARABLE, Verdict.INSEPARABLE: INSEPARABLE, Verdict.UNDECIDED: UNDECIDED}
+    raise typer.Exit(exits[found.status])
+
+
+@app.command()
+def margin(
+    data: Data,
+    target: Target = None,
+    rtol: Annotated[float, typer.Option(help="How narrow the bracket has to be, relative to its upper end.")] = 1e-6,
+    intercept: Intercept = False,
+    missing: Missing = "error",
+    header: Header = None,
+    time_limit: TimeLimit = None,
+    json: AsJson = False,
+) -> None:
+    """Bracket the widest margin; where none is found, say whether the classes are proven inseparable.
+
+    Example: separatrix margin data.npz --rtol 1e-8
+    """
+    with plain_errors():
+        from separatrix.decide import Verdict
+        from separatrix.decide import separate as decide
+        from separatrix.files import labelled
+        from separatrix.margin import max_margin
+
+        X, y, names = labelled(data, target=target, header=header, missing=missing)
+        found = max_margin(X, y, rtol=rtol, fit_intercept=intercept, time_limit=time_limit)
+        verdict, lower, upper = Verdict.SEPARABLE, found.lower, found.upper
+        if lower <= 0:
+            settled = decide(X, y, fit_intercept=intercept, time_limit=time_limit)
+            verdict, lower = settled.status, max(lower, settled.margin.lower)
+            upper = min(upper, settled.margin.upper)
+        answer = {
+            "status": str(verdict),
+            "lower": lower,
+            "upper": upper,
+            "ended": str(found.status),
+            "theta": named(found.theta, names, intercept) if verdict is Verdict.SEPARABLE else None,
+            "support": found.support.tolist(),
+            "seconds": found.seconds,
+        }
+        show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {verdict.message}", answer, json)
+    exits = {Verdict.SEPARABLE: SEPARABLE, Verdict.INSEPARABLE: INSEPARABLE, Verdict.UNDECIDED: UNDECIDED}
+    raise typer.Exit(exits[verdict])
+
+
+@app.command()
+def diagnose(
+    data: Data,
+    target: Target = None,
+    intercept: Intercept = True,
+    missing: Missing = "error",
+    header: Header = None,
+    time_limit: TimeLimit = None,
+    proof: ProofFile = None,
+    json: AsJson = False,
+) -> None:
+    """Say whether the logistic estimate exists, and name the columns and rows that stand in its way.
+
+    Example: separatrix diagnose patients.csv --target survived --missing drop
+    """
+    with plain_errors():
+        check_folder(proof, "--proof")
+        from separatrix.diagnosis import diagnose as examine
+        from separatrix.files import Arrays, read, target_of
+        from separatrix.report import Kind
+
+        held = read(data, target=target, header=header)
+        if isinstance(held, Arrays):
+            found = examine(held.X, held.y, fit_intercept=intercept, time_limit=time_limit)
+        else:
+            column = target_of(data, held, target)
+            found = examine(held.columns, column, fit_intercept=intercept, missing=missing, time_limit=time_limit)
+        write_proof(found.proof, proof)
+        show(str(found), found.to_dict(), json)
+    raise typer.Exit({Kind.COMPLETE: SEPARABLE, Kind.UNDECIDED: UNDECIDED}.get(found.kind, INSEPARABLE))
+
+
+@app.command()
+def verify(
+    proof: Annotated[Path, typer.Argument(help="A proof that --proof wrote.")],
+    data: Data,
+    target: Target = None,
+    missing: Missing = "error",
+    header: Header = None,
+    json: AsJson = False,
+) -> None:
+    """Check a proof against the data, trusting nothing of how it was found.
+
+    Example: separatrix verify y.proof data.csv --target y
+    """
+    with plain_errors():
+        from separatrix.certify import load_proof
+        from separatrix.certify import verify as check
+        from separatrix.files import labelled
+
+        claimed = load_proof(proof)
+        X, y, _ = labelled(data, target=target, header=header, missing=missing)
+        holds = check(claimed, X, y)
+        text = f"{'the proof holds' if holds else 'the proof does NOT hold for these data'}: {claimed}"
+        show(text, {"holds": holds, "claim": str(claimed.claim), "argument": claimed.argument}, json)
+    raise typer.Exit(0 if holds else 1)
+
+
 class Suite(StrEnum):
     """What `bench` measures."""
 
     SPEED = "speed"
     GROWTH = "growth"
+    DECIDE = "decide"
     ALL = "all"
 
 
 @app.command()
 def bench(
-    suite: Annotated[Suite, typer.Option(help="Against plain loops, or how cost and memory grow.")] = Suite.ALL,
+    suite: Annotated[
+        Suite,
+        typer.Option(help="Against plain loops, how cost and memory grow, or deciding against LP and scikit-learn."),
+    ] = Suite.ALL,
     alternations: Annotated[int, typer.Option(min=1, help="How often each side of a comparison is timed.")] = 5,
     json: Annotated[Path | None, typer.Option(help="Also write the numbers to this file.")] = None,
 ) -> None:
-    """Time ours against plain NumPy and PyTorch loops, and grow n and d."""
+    """Time ours against plain loops, linear programs and scikit-learn, and grow n and d."""
     with plain_errors():
-        if json is not None and not json.parent.is_dir():  # now, rather than after minutes of work
-            raise FileNotFoundError(f"the folder {str(json.parent)!r} for --json is not there.")
+        check_folder(json, "--json")
         from separatrix.bench.report import machine, write_json
 
         console = wide_console()
@@ -109,6 +297,8 @@ def bench(
             measured["speed"] = bench_speed(console, alternations)
         if suite in (Suite.GROWTH, Suite.ALL):
             measured["growth"] = bench_growth(console)
+        if suite in (Suite.DECIDE, Suite.ALL):
+            measured["decide"] = bench_deciding(console, alternations)
         facts = machine()
         versions = ", ".join(f"{name} {v}" for name, v in facts["packages"].items() if v)
         text = f"{facts['cores']} cores, {facts['processor']}; Python {facts['python']}, {versions}, {facts['blas']}"
@@ -151,6 +341,24 @@ def bench_growth(console: Console) -> list[dict[str, Any]]:
         results.append(growth.measure(engine, n, d))
     console.print(render(growth.table(results)))
     return results
+
+
+def bench_deciding(console: Console, alternations: int) -> dict[str, Any]:
+    """The deciding suite, printed and as plain data."""
+    from dataclasses import asdict
+
+    from separatrix.bench import deciding
+    from separatrix.lab.table import render
+
+    lines = []
+    for name, X, y, with_margin in deciding.problems():
+        progress(f"deciding: {name}")
+        lines += deciding.compare(name, X, y, with_margin, alternations)
+    progress("deciding: large sparse problems")
+    sparse = deciding.large_sparse()
+    for table in deciding.tables(lines, sparse):
+        console.print(render(table))
+    return {"sides": [asdict(line) for line in lines], "sparse": sparse}
 
 
 def progress(text: str) -> None:

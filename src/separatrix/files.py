@@ -101,11 +101,12 @@ def labelled(
     held = read(path, target=target, header=header)
     if isinstance(held, Arrays):
         return held.X, held.y, None
-    made = design(held.columns, _target(Path(path), held, target), missing=missing)
+    made = design(held.columns, target_of(Path(path), held, target), missing=missing)
     return made.X, made.y, tuple(term.name for term in made.terms)
 
 
-def _target(path: Path, table: Table, target: str | None) -> str:
+def target_of(path: Path, table: Table, target: str | None) -> str:
+    """The name of the column of the labels, from its name or, without a header, its number."""
     names = list(table.columns)
     if target is None:
         raise ValueError(f"{path} needs a target, the column of the labels; columns: {_listed(names)}.")

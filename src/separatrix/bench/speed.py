@@ -227,14 +227,14 @@ def start_up() -> dict[str, Any]:
         "import sys, time; t = time.perf_counter(); import separatrix; t = time.perf_counter() - t; "
         "print(t, 'numba' in sys.modules, 'sklearn' in sys.modules)"
     )
-    imports = [_child(probe).split() for _ in range(5)]
+    imports = [child(probe).split() for _ in range(5)]
     small = (
         "import separatrix as sx; X, y = sx.two_samples(); "
         "print(sx.solve(X, y, 'lr-gd', step_size=1.0).n_iter, sx.solve(X, y, 'batch-perceptron').n_iter)"
     )
-    _child(small)  # fills the cache
+    child(small)  # fills the cache
     began = time.perf_counter()
-    _child(small)
+    child(small)
     return {
         "import_seconds": median(float(row[0]) for row in imports),
         "import_loads_numba": any(row[1] == "True" for row in imports),
@@ -243,7 +243,8 @@ def start_up() -> dict[str, Any]:
     }
 
 
-def _child(code: str) -> str:
+def child(code: str) -> str:
+    """What this code prints in a fresh process."""
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 

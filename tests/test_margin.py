@@ -1,0 +1,266 @@
+"""The bracket on the margin: it holds, it closes, and its two ends are proven by what comes with it."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.svm import SVC
+
+import separatrix as sx
+from conftest import noise, planted
+from zoo import signs, small_problem, with_margin
+
+F = Fraction
+
+
+def solved(A, b):
+    """x with Ax = b in Fractions, None where A is singular."""
+    n, M = len(A), [[*row, v] for row, v in zip(A, b, strict=True)]
+    for k in range(n):
+        at = next((i for i in range(k, n) if M[i][k]), None)
+        if at is None:
+            return None
+        M[k], M[at] = M[at], M[k]
+        M[k] = [v / M[k][k] for v in M[k]]
+        for i in range(n):
+            if i != k and M[i][k]:
+                M[i] = [a - M[i][k] * c for a, c in zip(M[i], M[k], strict=True)]
+    return [row[-1] for row in M]
+
+
+def squared_margin(X, y, intercept):
+    """μ², exactly: the point of the hull of the rows (of half differences, with an intercept) nearest to 0."""
+    A = [[F(float(v)) for v in a] for a in X]
+    if intercept:
+        rows = range(len(y))
+        points = {
+            tuple((u - v) / 2 for u, v in zip(A[i], A[j], strict=True)) for i in rows for j in rows if y[i] > 0 > y[j]
+        }
+    else:
+        points = {tuple(int(s) * v for v in a) for a, s in zip(A, y, strict=True)}
+    points = sorted(points)
+    G = [[sum(u * v for u, v in zip(p, q, strict=True)) for q in points] for p in points]
+    for k in range(1, X.shape[1] + 2):
+        for S in itertools.combinations(range(len(points)), k):
+            K = [[G[i][j] for j in S] + [F(-1)] for i in S] + [[F(1)] * k + [F(0)]]
+            x = solved(K, [F(0)] * k + [F(1)])
+            if x is None or min(x[:k]) < 0:
+                continue
+            if all(sum(g[j] * w for j, w in zip(S, x, strict=False)) >= x[k] for g in G):
+                return x[k]
+    raise AssertionError("a hull has a nearest point")
+
+
+def tiny(seed):
+    """A problem small enough for brute force: noise, whole numbers, planted margins, scaled rows, columns and data."""
+    rng = np.random.default_rng(seed)
+    n, d, intercept = int(rng.integers(2, 7)), int(rng.integers(1, 4)), bool(seed % 2)
+    way = seed // 2 % 6
+    X, y = with_margin(rng, n, d, 10.0 ** -rng.integers(0, 14), intercept)
+    if way < 2:
+        X, y = rng.standard_normal((n, d)) if way else rng.integers(-3, 4, (n, d)) * 1.0, signs(rng, n)
+    if way == 3:
+        X = X * 2.0 ** rng.integers(-30, 30, (n, 1))
+    if way == 4:
+        X = X * 2.0 ** rng.integers(-30, 30, d)
+    if way == 5:
+        X = X * 10.0 ** float(rng.integers(-140, 140))
+    return X, y, intercept
+
+
+def exact_ends(X, y, m, intercept):
+    """What θ and λ prove, in Fractions: (min z_iᵀθ, ‖w‖², ‖Zᵀλ'‖²), λ' scaled to sum exactly to what it should."""
+    A = [[F(float(v)) for v in a] for a in np.asarray(X)]
+    theta, lam = [F(float(t)) for t in m.theta], [F(float(w)) for w in m.weights]
+    w, b = (theta[:-1], theta[-1]) if intercept else (theta, F(0))
+    lowest = min(int(s) * (sum(u * v for u, v in zip(a, w, strict=True)) + b) for a, s in zip(A, y, strict=True))
+    for side in ([1, -1] if intercept else [0]):
+        inside = [i for i, s in enumerate(y) if side in (0, s)]
+        total = sum(lam[i] for i in inside) * (2 if intercept else 1)
+        for i in inside:
+            lam[i] /= total
+    pull = [sum(w * int(s) * v for w, s, v in zip(lam, y, column, strict=True)) for column in zip(*A, strict=True)]
+    return lowest, sum(v * v for v in w), sum(v * v for v in pull)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_the_true_margin_of_tiny_problems_lies_in_both_brackets(block):
+    for seed in range(120 * block, 120 * block + 120):
+        X, y, intercept = tiny(seed)
+        true = squared_margin(X, y, intercept)
+        with np.errstate(all="ignore"):
+            found = sx.max_margin(X, y, fit_intercept=intercept)
+        for m in (found, sx.separate(X, y, fit_intercept=intercept).margin):
+            assert 0 <= m.lower <= m.upper, seed
+            assert F(m.lower) ** 2 <= true, seed
+            assert np.isinf(m.upper) or true <= F(m.upper) ** 2, seed
+
+
+def test_a_bracket_without_an_upper_end_is_not_called_closed():
+    m = sx.max_margin([[-1.0], [0.0], [-2.0]], [1, 1, -1], fit_intercept=True)
+    assert m.upper == pytest.approx(0.5, rel=1e-6) and m.lower == pytest.approx(0.5, rel=1e-6)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_every_tiny_separable_problem_of_even_scale_is_closed(intercept):
+    rng, open_ones = np.random.default_rng(0), []
+    for k in range(100):
+        X, y = with_margin(rng, int(rng.integers(3, 30)), int(rng.integers(1, 6)), 0.3, intercept)
+        m = sx.max_margin(X, y, fit_intercept=intercept)
+        if not (m.status == "converged" and 0 < m.lower <= m.upper <= m.lower * (1 + 2e-6)):
+            open_ones.append((k, m.lower, m.upper))
+    assert not open_ones
+
+
+def test_no_small_problem_crosses_its_bracket():
+    for seed in range(300):
+        _, X, y, intercept = small_problem(seed)
+        with np.errstate(all="ignore"):
+            m = sx.max_margin(X, y, fit_intercept=intercept)
+        assert 0 <= m.lower <= m.upper, seed
+        assert not (m.lower > 0 and sx.separate(X, y, fit_intercept=intercept).status != "separable"), seed
+
+
+def test_no_small_problem_raises_a_warning():
+    raised = []
+    for seed in range(21, 400, 27):  # rows and columns scaled by 1e±140
+        _, X, y, intercept = small_problem(seed)
+        try:
+            sx.max_margin(X, y, fit_intercept=intercept)
+        except RuntimeWarning as warning:
+            raised.append((seed, str(warning)))
+    assert not raised
+
+
+def test_large_data_with_an_intercept_raise_no_warning():
+    X, y = planted(6, 2, 0.5, 0)
+    m = sx.max_margin(X * 2.0**700, y, fit_intercept=True)
+    assert m.lower <= m.upper
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_theta_and_weights_prove_their_ends(intercept):
+    for X, y in (planted(40, 5, 0.2, 1), planted(12, 30, 0.2, 2), planted(200, 3, 1e-3, 3)):
+        y = y.astype(int)
+        m = sx.max_margin(X, y, fit_intercept=intercept)
+        lowest, length, pull = exact_ends(X, y, m, intercept)
+        assert lowest >= 0 and F(m.lower) ** 2 * length <= lowest**2
+        assert pull <= F(m.upper) ** 2
+        assert abs(float(length) - 1) < 1e-14 and (m.weights >= 0).all() and m.weights.sum() == pytest.approx(1)
+        assert (m.support == np.flatnonzero(m.weights > 0)).all()
+
+
+def test_known_margins_come_out():
+    for d in (1, 2, 5, 30):  # z_i = e_i: μ = 1/√d
+        y = np.resize([1, -1], d + 1)
+        X = np.vstack([np.eye(d), np.ones(d)]) * y[:, None]
+        assert sx.max_margin(X, y).upper == pytest.approx(d**-0.5, rel=2e-6)
+    square = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]) * 3
+    m = sx.max_margin(np.hstack([square[:, :1] + 10, square[:, 1:]]), [1, 1, 0, 0], fit_intercept=True)
+    assert m.lower == pytest.approx(3, rel=2e-6) and m.upper == pytest.approx(3, rel=2e-6)
+
+
+DATA = {
+    "tall": lambda: planted(2000, 10, 0.2, 0),
+    "wide": lambda: planted(40, 200, 0.1, 1),
+    "square": lambda: planted(80, 80, 0.1, 2),
+    "float32": lambda: (planted(300, 8, 0.2, 3)[0].astype(np.float32), planted(300, 8, 0.2, 3)[1]),
+    "sparse": lambda: (sparse.random(60, 300, 0.1, "csr", rng=np.random.default_rng(4)), noise(60, 1, 4)[1]),
+}
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", DATA)
+def test_the_bracket_closes_on_separable_data(name, intercept):
+    X, y = DATA[name]()
+    for rtol in (1e-2, 1e-6):
+        m = sx.max_margin(X, y, rtol=rtol, fit_intercept=intercept)
+        assert m.status == "converged" and m.upper - m.lower <= rtol * m.upper and m.relative_gap <= rtol
+
+
+@pytest.mark.parametrize("name", ["tall", "wide", "square"])
+def test_the_margin_is_that_of_a_hard_support_vector_machine(name):
+    X, y = DATA[name]()
+    m = sx.max_margin(X, y, fit_intercept=True)
+    svc = SVC(kernel="linear", C=1e10, tol=1e-8).fit(X, y)
+    w, b = svc.coef_[0], svc.intercept_[0]
+    widest = (y * (X @ w + b)).min() / np.linalg.norm(w)
+    assert widest <= m.upper * (1 + 1e-9)
+    assert m.lower >= widest * (1 - 1e-5)
+
+
+def test_overlap_drives_the_upper_end_to_zero():
+    for X, y in (noise(200, 6, 0), noise(900, 30, 1), noise(400, 3, 2)):
+        for intercept in (False, True):
+            m = sx.max_margin(X, y, fit_intercept=intercept)
+            assert m.status == "no-margin" and m.lower == 0 and m.upper <= 1e-12 * np.linalg.norm(X, axis=1).max()
+
+
+@pytest.mark.parametrize("k", [-400, 400])
+def test_the_margin_scales_with_the_data(k):
+    for X, y in (planted(100, 6, 0.1, 0), planted(20, 50, 0.1, 1)):
+        a, b = sx.max_margin(X, y), sx.max_margin(X * 2.0**k, y)
+        assert b.status == "converged"
+        assert np.ldexp(b.lower, -k) == pytest.approx(a.lower, rel=2e-6)
+        assert np.ldexp(b.upper, -k) == pytest.approx(a.upper, rel=2e-6)
+
+
+def test_rotation_and_row_order_leave_the_margin_alone():
+    X, y = planted(150, 7, 0.1, 0)
+    rng = np.random.default_rng(0)
+    Q, order = np.linalg.qr(rng.standard_normal((7, 7)))[0], rng.permutation(150)
+    for intercept in (False, True):
+        a = sx.max_margin(X, y, fit_intercept=intercept)
+        for b in (sx.max_margin(X @ Q, y, fit_intercept=intercept), sx.max_margin(X[order], y[order],
+                  fit_intercept=intercept)):  # fmt: skip
+            assert b.lower <= a.upper * (1 + 1e-12) and a.lower <= b.upper * (1 + 1e-12)
+            assert b.status == a.status == "converged"
+
+
+def test_sparse_rows_have_the_margin_of_dense_ones():
+    X, y = DATA["sparse"]()
+    for intercept in (False, True):
+        a, b = (sx.max_margin(A, y, fit_intercept=intercept) for A in (X, X.toarray()))
+        assert a.lower <= b.upper and b.lower <= a.upper
+
+
+def test_a_callback_sees_the_bracket_narrow_and_may_stop():
+    X, y = planted(300, 10, 0.1, 0)
+    seen = []
+    sx.max_margin(X, y, callback=seen.append)
+    assert len(seen) > 2 and [p.step for p in seen] == list(range(1, len(seen) + 1))
+    for a, b in itertools.pairwise(seen):
+        assert a.lower <= b.lower <= b.upper <= a.upper and a.seconds <= b.seconds
+    m = sx.max_margin(X, y, callback=lambda p: p.step == 2)
+    assert m.status == "stopped" and m.n_steps == 2 and m.lower <= m.upper
+
+
+def test_a_time_limit_returns_a_bracket_that_holds():
+    X, y = noise(4000, 150, 0)
+    began = time.perf_counter()
+    m = sx.max_margin(X, y, time_limit=1e-6)
+    assert m.status == "time-limit" and m.n_steps == 1 and 0 <= m.lower <= m.upper
+    assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"), [("rtol", b) for b in (0, 1, -1, np.nan)] + [("time_limit", b) for b in (0, -1, np.nan)]
+)
+def test_arguments_without_meaning_are_refused_in_one_sentence(name, bad):
+    with pytest.raises(ValueError, match=rf"^{name} must [^.]*, got .*\.$"):
+        sx.max_margin([[1.0], [2.0]], [0, 1], **{name: bad})
+
+
+def test_conjugate_gradients_agree_with_the_direct_path(monkeypatch):
+    X = sparse.random(2000, 3000, 0.005, "csr", rng=np.random.default_rng(0))
+    y = noise(2000, 1, 0)[1]
+    direct = sx.max_margin(X, y, rtol=1e-2, time_limit=30)
+    monkeypatch.setattr("separatrix.newton.DIRECT", 10)
+    by_cg = sx.max_margin(X, y, rtol=1e-2, time_limit=30)
+    assert by_cg.status == direct.status
+    assert by_cg.lower <= direct.upper and direct.lower <= by_cg.upper
