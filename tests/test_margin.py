@@ -79,7 +79,7 @@ def exact_ends(X, y, m, intercept):
     theta, lam = [F(float(t)) for t in m.theta], [F(float(w)) for w in m.weights]
     w, b = (theta[:-1], theta[-1]) if intercept else (theta, F(0))
     lowest = min(int(s) * (sum(u * v for u, v in zip(a, w, strict=True)) + b) for a, s in zip(A, y, strict=True))
-    for side in ([1, -1] if intercept else [0]):
+    for side in [1, -1] if intercept else [0]:
         inside = [i for i, s in enumerate(y) if side in (0, s)]
         total = sum(lam[i] for i in inside) * (2 if intercept else 1)
         for i in inside:

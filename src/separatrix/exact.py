@@ -164,6 +164,33 @@ def face(Z: Sequence[Row], deadline: float | None = None) -> tuple[list[Fraction
     return theta, lam
 
 
+def echelon(A: Sequence[Row]) -> tuple[list[int], dict[int, dict[int, Fraction]]]:
+    """The first independent columns of A, and each other column that is not zero as a combination of those."""
+    rows = [list(a) for a in {tuple(lowest_terms(list(a))) for a in A}]
+    det = 1
+    pivots: list[int] = []
+    width = len(A[0]) if A else 0
+    for j in range(width):
+        k = len(pivots)
+        at = next((i for i in range(k, len(rows)) if rows[i][j]), None)
+        if at is None:
+            continue
+        rows[k], rows[at] = rows[at], rows[k]
+        base, p = rows[k], rows[k][j]
+        for i, line in enumerate(rows):
+            if i != k:
+                f = line[j]
+                rows[i] = [(p * a - f * b) // det for a, b in zip(line, base, strict=True)]
+        det = p
+        pivots.append(j)
+    relations = {}
+    for j in sorted(set(range(width)) - set(pivots)):
+        terms = {p: Fraction(rows[k][j], det) for k, p in enumerate(pivots) if rows[k][j]}
+        if terms:
+            relations[j] = terms
+    return pivots, relations
+
+
 def solve_system(A: Sequence[Row], B: Sequence[Row], deadline: float | None = None) -> list[list[Fraction]] | None:
     """X with AX = B, A square; None where A is singular. FLINT where python-flint is installed."""
     if find_spec("flint") is not None:

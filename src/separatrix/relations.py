@@ -1,8 +1,8 @@
 """Columns that are exact combinations of others, guessed in floats and settled in whole numbers.
 
-Guesses come from three sources, cheapest first: columns that are zero, columns proportional to another, and what a
-pivoted Cholesky factorisation leaves over. Nothing here is a claim: a relation counts once `Reader.signs` has found it
-zero in every row it is about.
+Small problems are eliminated exactly. Of larger ones guesses come from three sources, cheapest first: columns that are
+zero, columns proportional to another, and what a pivoted Cholesky factorisation leaves over. A guess is no claim: a
+relation counts once `Reader.signs` has found it zero in every row it is about.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.certify.rows import Index, Reader, as_integers
-from separatrix.exact import solve_system
+from separatrix.exact import echelon, solve_system
 from separatrix.problem import Vector
 
 Relations = dict[int, dict[int, Fraction]]
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
+SMALL = 100_000  # rows times columns squared up to which nothing is guessed
 SYSTEM = 160  # unknowns up to which coefficients are solved for exactly
 
 
@@ -54,6 +55,10 @@ def independent_columns(reader: Reader, rows: Index, *, order: Index | None = No
     floats call dependent but for which no exact combination is found stays in K.
     """
     columns = np.arange(reader.D) if order is None else order
+    if len(rows) * len(columns) ** 2 <= SMALL:
+        pivots, exact = echelon([as_integers(line) for line in reader.dense(rows, columns)])
+        named = {int(columns[j]): {int(columns[k]): c for k, c in terms.items()} for j, terms in exact.items()}
+        return np.sort(columns[pivots].astype(np.int64)), named
     A = reader.dense(rows, columns)
     size = abs(A).max(axis=0) if len(A) else np.zeros(len(columns))
     zero = size == 0

@@ -122,7 +122,9 @@ class Diagnosis:
         lines = []
         if 0 < len(self.rows) < self.n:
             lines.append(f"rows on the separated side: {len(self.rows)} of {self.n} ({some(self.rows)})")
-        lines += self.facts
+        lines += list(self.facts[: SHOWN // 3])
+        if len(self.facts) > SHOWN // 3:
+            lines.append(f"… {len(self.facts) - SHOWN // 3} more columns that separate by themselves")
         lines += [f"{name} is aliased: it equals {what}" for name, what in list(self.aliased.items())[:SHOWN]]
         if self.fragile:
             lines.append("fragile: a change of one part in 1e12 in entries that look rounded could turn this")
@@ -235,15 +237,15 @@ def advise(
         parts.append("nothing stands in the way: the estimate exists and is finite, fit as usual")
     elif kind is Kind.UNDECIDED:
         parts.append("give more time, or scale and round the columns to what was measured, and try again")
-    elif levels:
-        named = ", ".join(levels[:5]) + (", …" if len(levels) > 5 else "")
-        parts.append(
-            f"merge {named} with a similar level, or leave those rows out, if that makes sense; else {remedies}"
-        )
     elif kind is Kind.COMPLETE:
         parts.append(
             "to classify, nothing is wrong: take a separator from separate() or the widest one from max_margin(); to "
             f"estimate effects, {remedies}"
+        )
+    elif levels:
+        named = ", ".join(levels[:5]) + (", …" if len(levels) > 5 else "")
+        parts.append(
+            f"merge {named} with a similar level, or leave those rows out, if that makes sense; else {remedies}"
         )
     else:
         wild = [name for name, sign in columns.items() if sign in ("+", "-", "either")]

@@ -1,0 +1,317 @@
+"""A diagnosis names the kind, the columns and the rows, and says what to do; the exact oracle agrees."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+
+import oracle
+import separatrix as sx
+import zoo
+from separatrix import case, cone, faces
+from separatrix.certify import check
+from separatrix.problem import make_problem
+
+IRIS = load_iris()
+
+
+def wards(seed: int = 0, n: int = 200) -> pl.DataFrame:
+    """Patients whose outcome is chance, but for one ward where it never varies."""
+    rng = np.random.default_rng(seed)
+    ward = rng.choice(["north", "south", "icu", "west"], n, p=[0.4, 0.3, 0.1, 0.2])
+    outcome = np.where(ward == "icu", "dead", rng.choice(["alive", "dead"], n))
+    age = np.round(rng.normal(60, 10, n), 1)
+    return pl.DataFrame({"ward": ward, "age": age, "smoker": rng.random(n) < 0.5, "outcome": outcome})
+
+
+# The classics.
+
+
+def test_touching_classes_are_quasi_complete():
+    found = sx.diagnose([[-1.0], [0.0], [0.0], [1.0]], [0, 0, 1, 1])
+    assert found.kind == "quasi-complete"
+    assert found.columns == {"x0": "+", "(intercept)": "0"}
+    assert found.rows.tolist() == [0, 3]
+    assert found.mle_exists is False
+    assert "but for ties at 0" in str(found)
+
+
+def test_iris_setosa_against_the_rest_is_complete():
+    found = sx.diagnose(IRIS.data, IRIS.target == 0)
+    assert found.kind == "complete"
+    assert sx.verify(found.proof, IRIS.data, IRIS.target == 0)
+
+
+def test_iris_versicolor_against_virginica_overlaps():
+    rows = IRIS.target > 0
+    found = sx.diagnose(IRIS.data[rows], IRIS.target[rows])
+    assert found.kind == "overlap"
+    assert found.mle_exists is True
+    assert set(found.columns.values()) == {"0"}
+    assert sx.verify(found.proof, IRIS.data[rows], IRIS.target[rows])
+
+
+def test_a_level_whose_outcome_never_varies_is_named_and_nothing_else():
+    frame = wards()
+    found = sx.diagnose(frame, "outcome")
+    assert found.kind == "quasi-complete"
+    assert found.infinite == ("ward[icu] (vs north)",)
+    assert found.columns["ward[icu] (vs north)"] == "+"
+    assert sorted(found.rows) == np.flatnonzero(frame["ward"].to_numpy() == "icu").tolist()
+    assert any(fact.startswith("ward = icu: all ") and fact.endswith("outcome = dead") for fact in found.facts)
+    assert "merge ward = icu" in found.advice
+
+
+def test_a_level_is_found_whatever_it_sorts_as():
+    frame = wards().with_columns(pl.col("ward").replace({"icu": "a-first", "north": "zz"}))
+    found = sx.diagnose(frame, "outcome")
+    assert found.infinite == ("ward[a-first] (vs zz)",)
+
+
+def test_a_full_set_of_dummies_is_aliased_not_separated():
+    rng = np.random.default_rng(2)
+    group = rng.integers(0, 3, 90)
+    X = np.column_stack([group == 0, group == 1, group == 2, rng.normal(size=90)]).astype(float)
+    y = rng.integers(0, 2, 90)
+    found = sx.diagnose(X, y)
+    assert found.kind == "overlap"
+    assert found.columns["x2"] == "aliased"
+    assert found.aliased == {"x2": "(intercept) - x0 - x1"}
+    assert "drop the aliased" in found.advice or "aliased" in found.advice
+    assert sx.verify(found.proof, X, y)
+
+
+def test_breast_cancer_is_completely_separated():
+    X, y = load_breast_cancer(return_X_y=True)
+    found = sx.diagnose(X, y)
+    assert found.kind == "complete"
+    assert not found.fragile
+    assert sx.verify(found.proof, X, y)
+    assert "to classify, nothing is wrong" in found.advice
+
+
+def test_a_sum_that_misses_its_decimal_is_fragile():
+    found = sx.diagnose([[0.1 + 0.2], [0.3]], [1, 0])
+    assert found.kind == "complete"
+    assert found.fragile
+    assert "rounding" in found.advice
+    assert not sx.diagnose([[3.0], [2.0]], [1, 0]).fragile
+    assert not sx.diagnose([[0.25], [0.5]], [1, 0]).fragile
+
+
+# Directions over the recession cone.
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_kinds_and_directions_are_the_oracles(block):
+    for seed in range(30 * block, 30 * block + 30):
+        family, X, y, fit_intercept = zoo.small_problem(seed)
+        found = sx.diagnose(X, y, fit_intercept=fit_intercept)
+        assert found.kind == oracle.kind(X, y, fit_intercept), (seed, family)
+        assert list(found.columns.values()) == oracle.directions(X, y, fit_intercept), (seed, family)
+        assert check(found.proof, make_problem(X, y, fit_intercept=fit_intercept)), (seed, family)
+        _, separated, _, _ = oracle.face(oracle.oriented(X, y, fit_intercept))
+        assert found.rows.tolist() == np.flatnonzero(separated).tolist(), (seed, family)
+
+
+def test_directions_by_the_float_tools_are_the_oracles(monkeypatch):
+    monkeypatch.setattr(cone, "EXACT", 0)
+    rng = np.random.default_rng(5)
+    for seed in range(12):
+        X = np.round(rng.normal(size=(60, 5)), 2)
+        y = (X[:, 0] + 0.5 * X[:, 1] > 0.1).astype(int) if seed % 2 else (X[:, 0] > 0).astype(int)
+        found = sx.diagnose(X, y)
+        assert list(found.columns.values()) == oracle.directions(X, y, True), seed
+
+
+def factor(levels: str, outcomes: str, **numbers: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Dummies of the later levels beside numbers, and outcomes 0/1."""
+    names = sorted(set(levels))
+    dummies = [[float(level == name) for level in levels] for name in names[1:]]
+    return np.array([*dummies, *numbers.values()]).T, np.array([int(o) for o in outcomes])
+
+
+BUILT = {
+    "one level always 1": factor("aaaabbbbccc", "01010101111", x=[1, 2, 3, 4, 4, 3, 2, 1, 5, 2, 3]),
+    "one level always 0": factor("aaaabbbbccc", "01010101000", x=[1, 2, 3, 4, 4, 3, 2, 1, 5, 2, 3]),
+    "reference level always 1": factor("aaabbbbcccc", "11101010110", x=[5, 2, 3, 1, 2, 3, 4, 4, 3, 2, 1]),
+    "a threshold with ties": (
+        np.array([[1, 4], [2, 1], [3, 3], [3, 2], [4, 5], [5, 1.0]]),
+        np.array([0, 0, 0, 1, 1, 1]),
+    ),
+    "a threshold without": (np.array([[1.0], [2], [3], [5], [6]]), np.array([0, 0, 0, 1, 1])),
+    "overlap": (
+        np.array([[1, 1], [2, 3], [3, 2], [4, 4], [2, 2], [3, 3], [1, 4], [4, 1.0]]),
+        np.array([1, 0, 0, 1, 1, 0, 1, 0]),
+    ),
+    "two levels, opposite outcomes": factor("aaaabbbccc", "0101111000"),
+}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_detectseparations_rule_is_matched_where_it_is_determined(name):
+    X, y = BUILT[name]
+    found = list(sx.diagnose(X, y).columns.values())
+    rule = oracle.highs_directions(X, y, True)
+    assert found == oracle.directions(X, y, True)
+    for ours, theirs in zip(found, rule, strict=True):
+        if ours in ("0", "+", "-"):
+            assert theirs == {"0": 0.0, "+": np.inf, "-": -np.inf}[ours]
+    assert name != "overlap" or set(found) == {"0"}
+
+
+# Frames.
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "dict"])
+def test_every_kind_of_frame_gets_the_same_diagnosis(kind):
+    frame = wards()
+    made = {
+        "polars": frame,
+        "pandas": pd.DataFrame(frame.to_dict(as_series=False)),
+        "dict": frame.to_dict(as_series=False),
+    }[kind]
+    found = sx.diagnose(made, "outcome")
+    assert found.columns == sx.diagnose(frame, "outcome").columns
+    assert found.target == "outcome"
+    assert found.counts == {
+        "alive": int((frame["outcome"] == "alive").sum()),
+        "dead": int((frame["outcome"] == "dead").sum()),
+    }
+
+
+def test_missing_values_are_counted_by_column_or_dropped():
+    frame = pd.DataFrame(wards().to_dict(as_series=False))
+    frame.loc[[3, 5], "age"] = np.nan
+    frame.loc[7, "ward"] = None
+    with pytest.raises(ValueError, match=r"age 2.*missing='drop'"):
+        sx.diagnose(frame, "outcome")
+    found = sx.diagnose(frame, "outcome", missing="drop")
+    assert found.dropped == 3
+    assert set(found.rows) <= set(range(200)) - {3, 5, 7}
+    assert (frame["ward"][found.rows] == "icu").all()  # positions in the frame given
+
+
+def test_rows_are_positions_not_labels_of_the_index():
+    frame = pd.DataFrame(wards().to_dict(as_series=False)).set_index(np.arange(200) + 1000)
+    assert sx.diagnose(frame, "outcome").rows.max() < 200
+
+
+def test_a_proof_of_a_frame_verifies_against_its_design_matrix():
+    from separatrix.frames import design
+
+    frame = wards().with_columns((pl.col("age") * 2).alias("twice"))
+    found = sx.diagnose(frame, "outcome")
+    assert found.aliased == {"twice": "2·age"}
+    made = design(frame, "outcome")
+    assert sx.verify(found.proof, made.X, made.y)
+
+
+# More than two classes.
+
+
+def test_iris_with_three_classes_is_quasi_complete_with_a_table_of_pairs():
+    names = IRIS.target_names[IRIS.target]
+    found = sx.diagnose(IRIS.data, names)
+    assert found.kind == "quasi-complete"
+    assert {(p.first, p.second): str(p.kind) for p in found.pairs} == {
+        ("setosa", "versicolor"): "complete",
+        ("setosa", "virginica"): "complete",
+        ("versicolor", "virginica"): "overlap",
+    }
+    assert not found.fragile
+    assert len(found.columns) == 10
+
+
+def test_the_multinomial_kind_is_the_oracles_on_the_stacked_system():
+    rng = np.random.default_rng(3)
+    for seed in range(12):
+        n = int(rng.integers(6, 30))
+        X = rng.integers(-3, 4, (n, 2)).astype(float)
+        y = rng.permuted(np.resize([0, 1, 2], n)) if seed % 3 else np.digitize(X[:, 0], [-1, 1])
+        if len(np.unique(y)) < 3:
+            continue
+        stack = []
+        for a, own in zip(np.column_stack([X, np.ones(n)]), y, strict=True):
+            for k in {0, 1, 2} - {int(own)}:
+                line = np.zeros((3, 3))
+                line[own] += a
+                line[k] -= a
+                stack.append(line[1:].ravel().tolist())
+        assert sx.diagnose(X, y).kind == oracle.face(stack)[0], seed
+
+
+# What is shown.
+
+
+def test_the_report_reads_and_the_dictionary_is_json():
+    found = sx.diagnose(wards(), "outcome")
+    text = str(found)
+    assert text.startswith("quasi-complete: ")
+    assert re.search(r"ward\[icu\] \(vs north\) +\+∞", text)
+    assert text.rstrip().endswith("plain fit.")
+    html = found._repr_html_()
+    assert "<td>ward[icu] (vs north)</td><td>+∞</td>" in html
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["kind"] == "quasi-complete"
+    assert data["infinite"] == ["ward[icu] (vs north)"]
+
+
+def test_names_are_escaped_in_html():
+    frame = {"<b>x</b>": [0.0, 1.0, 2.0, 3.0], "y": [0, 0, 1, 1]}
+    assert "<b>x" not in sx.diagnose(frame, "y")._repr_html_()
+
+
+def test_many_columns_are_not_all_listed():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 60))
+    text = str(sx.diagnose(X, rng.integers(0, 2, 400)))
+    assert "61 others" in text
+    assert text.count("\n") < 20
+
+
+def test_csr_and_float32_rows_get_the_diagnosis_of_dense_ones():
+    X, y = BUILT["one level always 1"]
+    want = sx.diagnose(X, y).columns
+    assert sx.diagnose(sparse.csr_array(X), y).columns == want
+    assert sx.diagnose(X.astype(np.float32), y).columns == want
+
+
+# Wrong input.
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "options", "words"),
+    [
+        (np.eye(3), "label", {}, "no data frame"),
+        (np.eye(3), [1, 1, 1], {}, "one class only"),
+        (np.eye(3), [0, np.nan, 1], {}, "y is missing at row 1"),
+        (np.eye(3), [[0, 1], [1, 0], [1, 1]], {}, "one label per row"),
+        (np.eye(3), [0, 1], {}, "rows but y has"),
+        (np.ones((60, 1)), np.arange(60), {}, "60 different values"),
+        (np.eye(3), [0, 1, 1], {"time_limit": 0}, "time_limit"),
+        (pd.DataFrame({"a": [1, 2], "b": [0, 1]}), "c", {}, "c"),
+    ],
+)
+def test_wrong_input_gets_one_sentence(X, y, options, words):
+    with pytest.raises(ValueError, match=words) as raised:
+        sx.diagnose(X, y, **options)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_time_limit_leaves_the_question_open_rather_than_guess(monkeypatch):
+    monkeypatch.setattr(case, "TINY", 0)
+    monkeypatch.setattr(faces, "TINY", 0)
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(2000, 100))
+    found = sx.diagnose(X, rng.integers(0, 2, 2000), time_limit=1e-9)
+    assert found.kind == "undecided"
+    assert found.mle_exists is None
+    assert set(found.columns.values()) == {"?"}
