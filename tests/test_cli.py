@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
 
 import separatrix
-from separatrix.bench import growth, report, speed
+from separatrix.bench import deciding, growth, report, speed
 from separatrix.cli import app
 from separatrix.datasets import VARIABLE
 from separatrix.lab import paper
@@ -102,10 +103,12 @@ def test_bench_writes_what_it_prints(invoke, monkeypatch, tmp_path):
     X, y, _ = separatrix.planted(100, 5, margin=0.1, offset=5.0, random_state=0)
     monkeypatch.setattr(speed, "suite", lambda: iter([("small", X, y, (speed.Case("lr-gd", 10.0),))]))
     monkeypatch.setattr(growth, "grid", lambda: iter([("lazy", 200, 5)]))
+    monkeypatch.setattr(deciding, "problems", lambda: [("small", X, y, True)])
+    monkeypatch.setattr(deciding, "large_sparse", partial(deciding.large_sparse, 400, 10))
     done = invoke("bench", "--alternations", "2", "--json", str(tmp_path / "b.json"))
     assert done.exit_code == 0, done.output
     written = json.loads((tmp_path / "b.json").read_text())
-    assert set(written) == {"machine", "speed", "growth"}
+    assert set(written) == {"machine", "speed", "growth", "decide"}
     result = written["speed"]["results"][0]
     assert result["run_ratio"]["least"] <= result["run_ratio"]["median"] <= result["run_ratio"]["most"]
     assert result["iterations"] == separatrix.solve(X, y, "lr-gd", step_size=10.0).n_iter

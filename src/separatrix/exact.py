@@ -191,9 +191,14 @@ def echelon(A: Sequence[Row]) -> tuple[list[int], dict[int, dict[int, Fraction]]
     return pivots, relations
 
 
+def has_flint() -> bool:
+    """Whether python-flint is installed."""
+    return find_spec("flint") is not None
+
+
 def solve_system(A: Sequence[Row], B: Sequence[Row], deadline: float | None = None) -> list[list[Fraction]] | None:
     """X with AX = B, A square; None where A is singular. FLINT where python-flint is installed."""
-    if find_spec("flint") is not None:
+    if has_flint():
         return _flint_solve(A, B)
     r, M, det = len(A), [list(a) + list(b) for a, b in zip(A, B, strict=True)], 1
     for k in range(r):

@@ -1,4 +1,4 @@
-"""Whether a verdict hangs on rounding: could it turn if entries that look rounded moved by one part in 1e12?
+"""Whether a verdict hangs on rounding: whether it could turn if rounded entries moved by one part in 1e12.
 
 Decimals such as 0.1 are rounded on their way into float64; whole numbers and short binary fractions are not. An entry
 counts as rounded if its significand needs more than 32 bits. Rounded entries may move by 1e-12 of their size, each on

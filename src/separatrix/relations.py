@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.certify.rows import Index, Reader, as_integers
-from separatrix.exact import echelon, solve_system
+from separatrix.exact import echelon, has_flint, solve_system
 from separatrix.problem import Vector
 
 Relations = dict[int, dict[int, Fraction]]
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 SMALL = 100_000  # rows times columns squared up to which nothing is guessed
-SYSTEM = 160  # unknowns up to which coefficients are solved for exactly
+SYSTEM = 50, 400  # unknowns up to which coefficients are solved for exactly, without and with FLINT
 
 
 def relation_vector(D: int, j: int, terms: dict[int, Fraction]) -> list[Fraction]:
@@ -162,7 +162,7 @@ def _solve_exactly(reader: Reader, rows: Index, columns: Index, A: Vector, K: In
     """The relations of `rest` over K that hold, from a square system of rows."""
     from scipy.linalg import qr
 
-    if len(K) == 0 or len(K) > SYSTEM:
+    if not 0 < len(K) <= SYSTEM[has_flint()]:
         return {}
     _, _, pivots = qr(A[:, K].T, mode="economic", pivoting=True)
     chosen = rows[pivots[: len(K)]]

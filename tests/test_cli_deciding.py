@@ -1,0 +1,138 @@
+"""separate, margin, diagnose and verify on files: words, JSON, and an exit status that says the answer."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
+
+import separatrix as sx
+from separatrix.cli import app
+
+SEPARABLE = "a,b,y\n1,2,0\n2,1,0\n4,5,1\n5,5,1\n"
+TOUCHING = "x,y\n-1,no\n0,no\n0,yes\n1,yes\n"
+
+
+@pytest.fixture
+def invoke(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        return CliRunner().invoke(app, [str(word) for word in words])
+
+    return run
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="data.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_separable_exits_with_0_and_inseparable_with_1(invoke, table):
+    done = invoke("separate", table(SEPARABLE), "--target", "y", "--intercept")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("separable: ")
+    done = invoke("separate", table(TOUCHING), "--target", "y", "--intercept")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("inseparable: ")
+
+
+def test_undecided_exits_with_3(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "hard.npz", X=rng.normal(size=(3000, 300)), y=rng.integers(0, 2, 3000))
+    done = invoke("separate", "hard.npz", "--time-limit", "1e-6")
+    assert done.exit_code == 3
+    assert done.stdout.startswith("undecided: ")
+
+
+def test_json_holds_the_answer_by_name(invoke, table):
+    done = invoke("separate", table(SEPARABLE), "--target", "y", "--intercept", "--json")
+    answer = json.loads(done.stdout)
+    assert answer["status"] == "separable"
+    assert list(answer["theta"]) == ["a", "b", "(intercept)"]
+    assert 0 < answer["lower"] <= answer["upper"]
+
+
+def test_margin_prints_the_bracket(invoke, table):
+    done = invoke("margin", table(SEPARABLE), "--target", "y", "--intercept", "--json", "--rtol", "1e-9")
+    assert done.exit_code == 0
+    answer = json.loads(done.stdout)
+    X = np.array([[1, 2], [2, 1], [4, 5], [5, 5.0]])
+    want = sx.max_margin(X, [0, 0, 1, 1], rtol=1e-9, fit_intercept=True)
+    assert answer["lower"] == pytest.approx(want.lower, rel=1e-8)
+    assert answer["upper"] - answer["lower"] <= 1e-9 * answer["upper"]
+    done = invoke("margin", table(TOUCHING), "--target", "y", "--intercept")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("margin in [0, 0]")
+
+
+def test_diagnose_names_the_level(invoke, table):
+    lines = ["ward,age,died"] + [f"{w},{a},{d}" for w, a, d in zip("aabbabcc", range(30, 38), "01010111", strict=True)]
+    done = invoke("diagnose", table("\n".join(lines)), "--target", "died", "--json")
+    assert done.exit_code == 1
+    answer = json.loads(done.stdout)
+    assert answer["kind"] == "quasi-complete"
+    assert any(name.startswith("ward[c]") for name in answer["infinite"])
+    text = invoke("diagnose", table("\n".join(lines)), "--target", "died").stdout
+    assert "advice: " in text
+
+
+@pytest.mark.parametrize("command", ["separate", "diagnose"])
+def test_a_written_proof_verifies_and_fails_on_other_data(invoke, table, tmp_path, command):
+    data = table(SEPARABLE)
+    invoke(command, data, "--target", "y", "--intercept", "--proof", "y.proof")
+    done = invoke("verify", "y.proof", data, "--target", "y")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("the proof holds: ")
+    other = table(SEPARABLE.replace("2,1,0", "2,1,1").replace("5,5,1", "5,5,0"), "other.csv")
+    done = invoke("verify", "y.proof", other, "--target", "y", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["holds"] is False
+
+
+def test_every_kind_of_file_gets_the_same_answer(invoke, table, tmp_path):
+    X, y = np.array([[1, 2], [2, 1], [4, 5], [5, 5.0]]), np.array([0, 0, 1, 1])
+    table(SEPARABLE, "d.csv")
+    table(SEPARABLE.replace(",", "\t"), "d.tsv")
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}).write_parquet(tmp_path / "d.parquet")
+    np.savez(tmp_path / "d.npz", X=X, y=y)
+    dump_svmlight_file(sparse.csr_matrix(X), y, str(tmp_path / "d.svm"))
+    for name in ("d.csv", "d.tsv", "d.parquet"):
+        assert invoke("separate", name, "--target", "y", "--intercept").exit_code == 0, name
+    for name in ("d.npz", "d.svm"):
+        assert invoke("separate", name, "--intercept").exit_code == 0, name
+        assert invoke("diagnose", name).exit_code == 0, name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["separate", "nothing.csv", "--target", "y"], "no file"),
+        (["separate", "data.csv"], "needs a target"),
+        (["separate", "data.csv", "--target", "z"], "z"),
+        (["separate", "data.csv", "--target", "y", "--time-limit", "-1"], "time_limit"),
+        (["separate", "data.csv", "--target", "y", "--proof", "gone/p"], "not there"),
+        (["separate", "data.csv", "--target", "y", "--missing", "maybe"], "missing must be"),
+        (["margin", "data.csv", "--target", "y", "--rtol", "2"], "rtol"),
+        (["diagnose", "data.csv", "--target", "z"], "z"),
+        (["verify", "data.csv", "data.csv", "--target", "y"], "no proof file"),
+        (["verify", "nothing.proof", "data.csv", "--target", "y"], "nothing.proof"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_one_sentence(invoke, table, words, said):
+    table(SEPARABLE)
+    done = invoke(*words)
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
