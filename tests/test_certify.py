@@ -306,8 +306,10 @@ GOOD = {
     + [
         json.dumps({**GOOD, key: value})
         for key, values in {
-            "n": (-1, True, 2.0, "4", None, 2**70), "d": (-1, 3), "intercept": (0, None, True), "claim": ("maybe", [], 1),
-            "theta": ([1], [1, 2, 3], ["1/0", 1], ["z/1", 1], ["1", 1], [float("nan"), 1], [10**400, 1], [None, 1], "12"),
+            "n": (-1, True, 2.0, "4", None, 2**70), "d": (-1, 3), "intercept": (0, None, True),
+            "claim": ("maybe", [], 1),
+            "theta": ([1], [1, 2, 3], ["1/0", 1], ["z/1", 1], ["1", 1], [float("nan"), 1], [10**400, 1],
+                      [None, 1], "12"),
             "rows": ([0], "0", [0.5]), "weights": ([1.0],), "columns": ([2], [0, 0], [-1], 3, [True]),
             "relations": (None, 5, [[0]], [[0, [[1]]]], [[0, [[7, 1.0]]]], [[9, []]], {"a": 1}),
         }.items()

@@ -248,7 +248,8 @@ def weights_of(reader: Reader, order: Index, Z: list[list[int]], lam: list[Fract
 
 def power_of_two(sizes: Vector) -> Vector:
     """Powers of two that bring these sizes to between ½ and 1; 1 for zero."""
-    return np.where(sizes > 0, np.ldexp(1.0, -np.frexp(np.where(sizes > 0, sizes, 1.0))[1]), 1.0)
+    power = np.clip(np.frexp(np.where(sizes > 0, sizes, 1.0))[1], -1000, 1000)
+    return np.where(sizes > 0, np.ldexp(1.0, -power), 1.0)
 
 
 def equilibrated(problem: Problem) -> Rows:
@@ -272,8 +273,7 @@ def equilibrated(problem: Problem) -> Rows:
     used = size[size > 0]
     if len(used) and used.min() * 1024 > used.max() and problem.r.min() * 1024 > problem.r.max():
         return Rows(problem)
-    kappa = np.minimum(power_of_two(size), 1e150)
-    return Rows(problem, rho, kappa)
+    return Rows(problem, rho, power_of_two(size))
 
 
 def part_of(problem: Problem, J: Index) -> tuple[Problem | None, Index]:

@@ -13,7 +13,7 @@ from separatrix.case import Case
 from separatrix.certify import Claim, Proof, verify
 from separatrix.faces import Faces
 from separatrix.fragile import is_fragile
-from separatrix.margin import Margin, MarginStatus
+from separatrix.margin import Margin, MarginStatus, check_time_limit
 from separatrix.problem import Vector, make_problem
 
 
@@ -44,7 +44,8 @@ class Separation:
     Attributes
     ----------
     status : "separable", "inseparable" or "undecided"
-    theta : a separator (the intercept last), None where there is none
+    theta : a separator (the intercept last), None where there is none. Where no rounding of it separates, which takes
+        margins near 1e-16, it is the nearest float64 to the exact one in `proof.theta`
     margin : the bracket on the margin as far as it was needed; `max_margin` narrows it
     proof : what `verify` re-checks and `save_proof` writes; None where undecided
     fragile : whether the verdict could turn if entries that look rounded changed by one part in 1e12
@@ -79,8 +80,7 @@ def separate(X: Any, y: Any, *, fit_intercept: bool = False, time_limit: float |
     fit_intercept : let the hyperplane miss the origin
     time_limit : seconds after which "undecided" is an allowed answer; the step under way is finished first
     """
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be positive seconds or None, got {time_limit!r}.")
+    check_time_limit(time_limit)
     began = time.perf_counter()
     problem = make_problem(X, y, fit_intercept=fit_intercept)
     case = Case(problem, None if time_limit is None else began + time_limit)

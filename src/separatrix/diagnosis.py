@@ -22,6 +22,7 @@ from separatrix.cone import directions
 from separatrix.faces import prove_kind
 from separatrix.fragile import is_fragile
 from separatrix.frames import Design, design, is_frame
+from separatrix.margin import check_time_limit
 from separatrix.problem import Problem, make_problem
 from separatrix.relations import Relations, independent_columns
 from separatrix.report import Diagnosis, Kind, Pair, advise, explain
@@ -53,8 +54,7 @@ def diagnose(
     time_limit : seconds after which answers may be left open
     """
     began = time.perf_counter()
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be positive seconds or None, got {time_limit!r}.")
+    check_time_limit(time_limit)
     deadline = None if time_limit is None else began + time_limit
     table: Design | None = None
     if is_frame(X):

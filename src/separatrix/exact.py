@@ -66,12 +66,17 @@ class Simplex:
             self.det = -p
             self.T = [[-a for a in line] for line in self.T]
 
+    def _watch(self) -> None:
+        if self.deadline is not None and time.perf_counter() > self.deadline:
+            raise OutOfTimeError
+
     def _first_basis(self) -> None:
         """Gaussian elimination: a basis of independent rows z_i at λ = 0; equations that depend on others go."""
         done = 0
         for i in range(self.n):
             if done == self.D:
                 break
+            self._watch()
             row = next((k for k in range(done, self.D) if self.T[k][i]), None)
             if row is None:
                 continue
@@ -105,8 +110,7 @@ class Simplex:
         """θ (D entries) and λ (n entries), strictly complementary."""
         cost = self._costs()
         while (move := self._entering(cost)) is not None:
-            if self.deadline is not None and time.perf_counter() > self.deadline:
-                raise OutOfTimeError
+            self._watch()
             if self._move(*move):
                 cost, self.place = self._costs(), 0
         theta = [Fraction(c, self.det) for c in cost[self.n :]]
@@ -114,6 +118,9 @@ class Simplex:
         for v, value in zip(self.basis, self.value, strict=True):
             lam[v % self.n] += value
         return theta, lam
+
+    def _rank(self, v: int) -> tuple[int, int]:
+        return v % self.n, v
 
     def _move(self, v: int, direction: int) -> bool:
         """Let variable v rise or fall until a bound is met: its own, or that of a basic variable, which then leaves.
@@ -129,7 +136,8 @@ class Simplex:
                 continue
             room = self.value[k] if rate > 0 else self.cap[b] - self.value[k]
             t = room * self.det / abs(rate)
-            if best is None or t < best or (t == best and leave >= 0 and b < self.basis[leave]):
+            # Ties go to the first in the one order that _entering has, p_0 q_0 p_1 q_1 …: Bland's rule needs the same.
+            if best is None or t < best or (t == best and leave >= 0 and self._rank(b) < self._rank(self.basis[leave])):
                 best, leave = t, k
         assert best is not None, "the objective is bounded by the sum of the caps"
         for k in range(len(self.basis)):

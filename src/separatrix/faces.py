@@ -34,7 +34,7 @@ class Faces:
     def __init__(self, case: Case, proof: Proof) -> None:
         self.case, self.reader, self.first = case, case.reader, proof
         self.B = np.array(proof.rows, dtype=np.int64)
-        self.lam = np.array([float(w) for w in proof.weights or ()])
+        self.lam = proof.float_weights
 
     def reduce(self) -> Proof | None:
         """A proof of quasi-completeness or of overlap."""
@@ -60,7 +60,7 @@ class Faces:
                 return None
             if proof.claim is Claim.SEPARABLE:
                 return self.lift(proof, K, N, relations)
-            if not self.grow(rest[list(proof.rows or ())], np.array([float(w) for w in proof.weights or ()]), K):
+            if not self.grow(rest[list(proof.rows or ())], proof.float_weights, K):
                 return None
         return None
 

@@ -98,7 +98,7 @@ def _sturdy_separator(case: Case, proof: Proof) -> bool:
 
 def _sturdy_weights(reader: Reader, proof: Proof, rows: Index) -> bool:
     """Whether Gordan weights exist on these rows whatever the change."""
-    lam = np.array([float(w) for w in proof.weights or ()])
+    lam = proof.float_weights
     if not np.isfinite(lam).all() or not (lam > 0).all():
         return not rounded(reader.dense(rows, np.arange(reader.D))).any()
     relations: Mapping[int, Mapping[int, Any]]

@@ -152,7 +152,7 @@ class Bracket:
 
     def closed(self, rtol: float) -> bool:
         """Whether the bracket is narrow enough."""
-        return self.lower > 0 and self.upper - self.lower <= rtol * self.upper
+        return self.lower > 0 and isfinite(self.upper) and self.upper - self.lower <= rtol * self.upper
 
     def margin(self, status: MarginStatus, steps: int, seconds: float) -> Margin:
         """The bracket in the user's units."""
@@ -190,13 +190,19 @@ def max_margin(
 
     Where no separator exists μ = 0 and the upper end is driven there; `separate` turns that into a proof.
     """
-    if not 0 < rtol < 1:
+    if not isinstance(rtol, int | float) or not 0 < rtol < 1:
         raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be positive seconds or None, got {time_limit!r}.")
+    check_time_limit(time_limit)
     return find_margin(make_problem(X, y, fit_intercept=fit_intercept), rtol, time_limit, callback)
 
 
+def check_time_limit(time_limit: Any) -> None:
+    """Complain about anything but None and positive seconds."""
+    if time_limit is not None and (not isinstance(time_limit, int | float) or not time_limit > 0):
+        raise ValueError(f"time_limit must be positive seconds or None, got {time_limit!r}.")
+
+
+@np.errstate(all="ignore")  # extreme scales overflow on the way; what is kept was found finite
 def find_margin(
     problem: Problem, rtol: float, time_limit: float | None, callback: Callable[[Progress], Any] | None
 ) -> Margin:

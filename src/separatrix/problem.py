@@ -95,7 +95,7 @@ def make_problem(
         raise ValueError(f"intercept_scale must be positive and finite, got {intercept_scale!r}.")
     r = np.hypot(r, bias)
     top = float(r[weight > 0].max())
-    scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else ldexp(1.0, frexp(top)[1])
+    scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else ldexp(1.0, min(max(frexp(top)[1], -1021), 1023))
     kind = getattr(X, "dtype", np.dtype(np.float64))
     short = len(rows) == 1 and kind in (np.float32, np.float16) and 1e-15 < top < 1e15
     return Problem(rows, sign / scale, weight, r / scale, scale, bias, classes, d, short)

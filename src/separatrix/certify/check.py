@@ -33,7 +33,7 @@ def verify(proof: Proof, X: Any, y: Any) -> bool:
 
 def check(proof: Proof, problem: Problem) -> bool:
     """`verify` on a problem already read."""
-    if (proof.n, proof.d, proof.intercept) != (problem.n, problem.d, problem.bias > 0):
+    if (proof.n, proof.d, proof.intercept) != (problem.n, problem.d, problem.bias > 0) or not proof.well_formed:
         return False
     reader = Reader(problem)
     if proof.claim is Claim.SEPARABLE:
@@ -52,7 +52,7 @@ def check(proof: Proof, problem: Problem) -> bool:
         columns = np.array(proof.columns, dtype=np.int64)
         if not relations_hold(reader, proof, None if everywhere else rows):
             return False
-        if slack(reader, rows, np.array([float(w) for w in proof.weights]), columns) <= 0:
+        if slack(reader, rows, proof.float_weights, columns) <= 0:
             return False
     if proof.claim is Claim.OVERLAP:
         return everywhere

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 FORMAT = "separatrix proof 1"
 Number = float | Fraction
@@ -81,6 +82,34 @@ class Proof:
     weights: tuple[Number, ...] | None = None
     columns: tuple[int, ...] | None = None
     relations: Mapping[int, Mapping[int, Number]] = field(default_factory=dict)
+
+    @property
+    def well_formed(self) -> bool:
+        """Whether lengths, indices and numbers are such that checking makes sense."""
+        D = self.d + bool(self.intercept)
+        numbers = [
+            *(self.theta or ()),
+            *(self.weights or ()),
+            *(c for t in self.relations.values() for c in t.values()),
+        ]
+        indices = [
+            (self.rows or (), self.n),
+            (self.columns or (), D),
+            (tuple(self.relations), D),
+            *((tuple(terms), D) for terms in self.relations.values()),
+        ]
+        return (
+            (self.theta is None or len(self.theta) == D)
+            and len(self.rows or ()) == len(self.weights or ())
+            and all(isinstance(v, Fraction) or (isinstance(v, int | float) and isfinite(v)) for v in numbers)
+            and all(len(set(some)) == len(some) and all(0 <= i < top for i in some) for some, top in indices)
+        )
+
+    @property
+    def float_weights(self) -> NDArray[np.float64]:
+        """The weights over the largest of them, in float64."""
+        top = Fraction(max(self.weights or (1,)))
+        return np.array([float(Fraction(w) / top) for w in self.weights or ()])
 
     @property
     def argument(self) -> str:
@@ -139,7 +168,7 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
     """Read a proof; whether it holds is for `verify` to say."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # not UTF-8, not JSON, numbers of absurd length
         raise ProofError(f"{str(path)!r} is no proof file: it is not JSON text.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ProofError(f"{str(path)!r} is no proof file: it lacks format {FORMAT!r}.")
@@ -158,14 +187,13 @@ def _parse(document: dict[str, Any]) -> Proof:
     rows = _indices(document["rows"], n, "rows")
     weights = _numbers(document["weights"], "weights")
     columns = _indices(document["columns"], D, "columns")
-    if theta is not None and len(theta) != D:
-        raise ValueError(f"theta has {len(theta)} entries for {D} columns")
-    if (rows is None) != (weights is None) or (rows is not None and weights is not None and len(rows) != len(weights)):
-        raise ValueError("rows and weights do not go together")
     relations = {
         _whole(j, D): {_whole(k, D): _number(c) for k, c in terms} for j, terms in document.get("relations", [])
     }
-    return Proof(Claim(document["claim"]), n, d, intercept, theta, rows, weights, columns, relations)
+    proof = Proof(Claim(document["claim"]), n, d, intercept, theta, rows, weights, columns, relations)
+    if not proof.well_formed:
+        raise ValueError("lengths, indices or numbers in it do not fit together")
+    return proof
 
 
 def _whole(value: Any, below: int) -> int:
@@ -196,7 +224,4 @@ def _indices(values: Any, below: int, name: str) -> tuple[int, ...] | None:
         return None
     if not isinstance(values, list):
         raise ValueError(f"{name} is no list")
-    found = tuple(_whole(v, below) for v in values)
-    if len(np.unique(np.array(found, dtype=np.int64))) != len(found):
-        raise ValueError(f"{name} repeats an index")
-    return found
+    return tuple(_whole(v, below) for v in values)
