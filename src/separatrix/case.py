@@ -107,6 +107,9 @@ class Case:
                 proof = self.claim(Claim.SEPARABLE, theta=tuple(short.tolist()))
                 if proof is not None:
                     return proof
+            proof = self.by_newton()  # a vertex of the cone may not survive rounding where a point inside does
+            if proof is not None:
+                return proof
         return self.claim(Claim.SEPARABLE, theta=parts)
 
     def by_perceptron(self) -> Proof | None:
