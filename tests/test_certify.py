@@ -10,18 +10,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
 import oracle
 import separatrix as sx
 import separatrix.certify
 from conftest import noise, planted
+from separatrix import exact
 from separatrix.case import Case
 from separatrix.certify import Claim, Proof, ProofError, verify
 from separatrix.certify.check import slack
 from separatrix.certify.rows import Reader
 from separatrix.faces import prove_kind
 from separatrix.problem import make_problem
+from separatrix.relations import independent_columns
 from zoo import small_problem
 
 F = Fraction
@@ -444,3 +448,371 @@ def test_the_checker_knows_nothing_of_the_solver():
             for name in names:
                 if name.split(".")[0] == "separatrix":
                     assert name == "separatrix.problem" or name.startswith("separatrix.certify"), (file.name, name)
+
+
+# Attacks: proofs that are false, and must be found so whatever the scale, the types or the order of their parts.
+
+
+def outcome(proof, X, y):
+    """True, False, or the name of what was raised."""
+    try:
+        return verify(proof, X, y)
+    except Exception as error:
+        return type(error).__name__
+
+
+def true_claims(kind):
+    return {"complete": {"separable"}}.get(kind, {"inseparable", kind})
+
+
+@pytest.mark.parametrize("claim", [Claim.INSEPARABLE, Claim.OVERLAP])
+@pytest.mark.parametrize("tiny", [1e-100, 1e-150, 1e-165, 1e-170, 1e-200, 1e-280])
+def test_a_residual_whose_square_underflows_is_no_zero(claim, tiny, tmp_path):
+    Z, y = np.array([[1, tiny], [-1, tiny], [0, 1]]), np.array([1, -1, 1])
+    X = y[:, None] * Z
+    assert oracle.kind(X, y) == "complete"  # θ = (0, 1)
+    proof = Proof(claim, 3, 2, False, rows=(0, 1, 2), weights=(0.5, 0.5, tiny), columns=(0, 1))
+    sx.save_proof(proof, tmp_path / "p.json")
+    assert not verify(sx.load_proof(tmp_path / "p.json"), X, y)
+
+
+@pytest.mark.parametrize("weight", [1e-20, 1e-100, 1e-170, 1e-250, 1e-300, 1e-320, 5e-324])
+def test_a_zero_row_lends_its_weight_to_no_other(weight):
+    Z, y = np.ones((101, 1)), np.resize([1, -1], 101)
+    Z[0] = 0
+    X = y[:, None] * Z
+    proof = Proof(Claim.OVERLAP, 101, 1, False, rows=tuple(range(101)), weights=(1.0, *(weight,) * 100), columns=(0,))
+    assert not verify(proof, X, y)  # quasi-complete
+    assert verify(Proof(Claim.INSEPARABLE, 101, 1, False, rows=(0,), weights=(1.0,)), X, y)
+
+
+def test_slack_is_never_positive_at_extreme_scales_without_a_positive_solution():
+    rng = np.random.default_rng(1)
+    scales = np.array([0.0, 0.0, 1.0, 1e-30, 1e-80, 1e-120, 1e-165, 1e-175, 1e-250])
+    granted, wrong, warned = 0, [], []
+    for trial in range(1200):
+        m, r = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        Z = rng.integers(-2, 3, (m, r)).astype(float)
+        _, _, _, lam = oracle.face(Z.tolist())
+        weights = np.array([float(w) if w else rng.choice(scales[2:]) for w in lam])
+        where = rng.random((m, r)) < 0.3
+        Z = np.where(where, Z * rng.choice(scales, (m, r)), Z)
+        y = rng.permuted(np.resize([-1, 1], m))
+        reader = Reader(make_problem(y[:, None] * Z, y))
+        try:
+            found = slack(reader, np.arange(m), weights, np.arange(r))
+        except RuntimeWarning:
+            warned.append((trial, Z.tolist(), weights.tolist()))
+            continue
+        if found > 0:
+            granted += 1
+            if oracle.face(Z.tolist())[0] != "overlap":
+                wrong.append((trial, Z.tolist(), weights.tolist()))
+    assert granted > 50
+    assert not wrong, f"{len(wrong)} granted without a solution, the first of them {wrong[0]}"
+    assert not warned, f"{len(warned)} give a warning, the first of them {warned[0]}"
+
+
+def test_slack_is_never_positive_for_nearly_singular_columns_without_a_solution():
+    rng = np.random.default_rng(2)
+    granted = 0
+    for trial in range(400):
+        m, r = int(rng.integers(3, 8)), int(rng.integers(2, 4))
+        Z = rng.integers(-3, 4, (m, r)).astype(float)
+        Z[:, -1] = Z[:, 0] + rng.integers(-1, 2, m) * 2.0 ** -int(rng.integers(10, 60))
+        lam = [float(w) if w else 2.0 ** -int(rng.integers(1, 60)) for w in oracle.face(Z[:, :-1].tolist())[3]]
+        y = rng.permuted(np.resize([-1, 1], m))
+        if slack(Reader(make_problem(y[:, None] * Z, y)), np.arange(m), np.array(lam), np.arange(r)) > 0:
+            granted += 1
+            assert oracle.face(Z.tolist())[0] == "overlap", (trial, Z.tolist(), lam)
+    assert granted > 10
+
+
+def mutated(rng, proof):
+    """The proof with one part changed at random."""
+    D = proof.d + proof.intercept
+    odd = [0.0, -1.0, 5e-324, 1e-300, 1e-170, 1e300, 0.5, 3.0, F(1, 3), F(-7), F(1, 10**400), float("nan"), True]
+
+    def one_changed(values, choices):
+        at, value = int(rng.integers(len(values))), choices[int(rng.integers(len(choices)))]
+        return tuple(value if k == at else v for k, v in enumerate(values))
+
+    ways = [lambda: {"claim": list(Claim)[rng.integers(4)]}]
+    if proof.theta:
+        ways.append(lambda: {"theta": one_changed(proof.theta, [*odd, *proof.theta])})
+    if proof.rows:
+        ways += [
+            lambda: {"weights": one_changed(proof.weights, [*odd, *proof.weights])},
+            lambda: {"rows": one_changed(proof.rows, list(range(proof.n)))},
+            lambda: {"columns": tuple(range(D)), "relations": {}},
+            lambda: {"columns": None},
+            lambda: {"columns": (), "relations": {j: {} for j in range(D)}},
+        ]
+        keep = int(rng.integers(1, len(proof.rows) + 1))
+        ways.append(lambda: {"rows": proof.rows[:keep], "weights": proof.weights[:keep]})
+    if proof.columns:
+        ways.append(lambda: {"columns": one_changed(proof.columns, list(range(D)))})
+        ways.append(lambda: {"columns": proof.columns[1:], "relations": {proof.columns[0]: {}}})
+    for j, terms in proof.relations.items():
+        for k in terms:
+            ways.append(lambda j=j, k=k, t=terms: {"relations": {**proof.relations, j: {**t, k: odd[rng.integers(9)]}}})
+            ways.append(lambda j=j, k=k: {"relations": {**proof.relations, j: {j: F(1), k: F(0)}}})
+    return replace(proof, **ways[int(rng.integers(len(ways)))]())
+
+
+@pytest.mark.parametrize("tools", ["exact", "float"])
+def test_no_change_at_random_makes_a_false_claim_pass(tools):
+    rng = np.random.default_rng(3)
+    wrong, rejected, total = [], 0, 0
+    with pytest.MonkeyPatch.context() as patch:
+        if tools == "float":
+            for name in ("case.TINY", "faces.TINY", "relations.SMALL"):
+                patch.setattr(f"separatrix.{name}", 0)
+        for seed in range(20_000, 20_160):
+            _, X, y, intercept = small_problem(seed)
+            proof, kind = prove(X, y, intercept), oracle.kind(X, y, intercept)
+            if proof is None:
+                continue
+            for _ in range(12):
+                other = mutated(rng, mutated(rng, proof)) if rng.integers(2) else mutated(rng, proof)
+                found = outcome(other, X, y)
+                total += 1
+                rejected += found is not True
+                if found not in (True, False) or (found and str(other.claim) not in true_claims(kind)):
+                    wrong.append((seed, kind, found, other))
+    assert rejected > total / 2 and total > 1000
+    assert not wrong, f"{len(wrong)} of {total}: {wrong[0]}"
+
+
+QUASI = np.array([[1.0, 0], [-1, 0], [0, 1], [1, 1]])  # row 1 is minus row 0, the others are free
+LABELS = np.array([1, 1, 1, -1])
+PAIR = {"claim": Claim.INSEPARABLE, "rows": (0, 1), "weights": (1.0, 1.0)}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {**PAIR, "rows": (0, 0, 0, 1), "weights": (1.0, 1.0, 1.0, 3.0), "claim": Claim.OVERLAP},
+        {**PAIR, "rows": (0, 0.5, 0.7, 1), "weights": (1.0, 1.0, 1.0, 3.0), "claim": Claim.OVERLAP},
+        {**PAIR, "rows": (0, 1, None)}, {**PAIR, "rows": ("a", "b")}, {**PAIR, "rows": (2**70, 1)}, {**PAIR, "rows": 3},
+        {**PAIR, "rows": (0.5, 1.7)}, {**PAIR, "rows": ((0, 1), (0, 1))}, {**PAIR, "rows": (0, -3)},
+        {**PAIR, "weights": (None, 1.0)}, {**PAIR, "weights": ("1", "1")}, {**PAIR, "weights": (1j, 1j)},
+        {**PAIR, "weights": ()}, {**PAIR, "weights": 1.0}, {**PAIR, "weights": (10**400, 1), "columns": (0,)},
+        {**PAIR, "weights": (F(10**400), F(10**400) + 1)}, {**PAIR, "weights": (float("inf"),) * 2, "columns": (0,)},
+        {**PAIR, "columns": (0, -1), "relations": {1: {-1: 0}}}, {**PAIR, "columns": (0, 2)},
+        {**PAIR, "columns": (0, 3)}, {**PAIR, "columns": 0}, {**PAIR, "columns": (None,)}, {**PAIR, "columns": (0, 0)},
+        {**PAIR, "columns": (0,), "relations": None}, {**PAIR, "columns": (0,), "relations": {1: None}},
+        {**PAIR, "columns": (0,), "relations": {1: {0: None}}}, {**PAIR, "columns": (0,), "relations": {1: {1: 1}}},
+        {**PAIR, "columns": (0,), "relations": {1: {0: float("inf")}}}, {**PAIR, "columns": (0,), "relations": {2: {}}},
+        {**PAIR, "columns": (0,), "relations": {-1: {}}}, {**PAIR, "columns": (0,), "relations": {0: {0: 1}}},
+        {**PAIR, "columns": (0,), "relations": {"a": {}}}, {**PAIR, "columns": (0,), "relations": [(1, ())]},
+        {**PAIR, "claim": "inseparable?"}, {**PAIR, "claim": None}, {**PAIR, "n": None}, {**PAIR, "d": "2"},
+        {**PAIR, "claim": Claim.QUASI_COMPLETE, "theta": (0.0, 1.0, 7.0)},
+        {**PAIR, "claim": Claim.QUASI_COMPLETE, "theta": (0.0,)},
+        {**PAIR, "claim": Claim.QUASI_COMPLETE, "theta": (0.0, None)},
+        {"claim": Claim.SEPARABLE, "theta": (None, None)}, {"claim": Claim.SEPARABLE, "theta": 5},
+        {"claim": Claim.SEPARABLE, "theta": ()}, {"claim": Claim.SEPARABLE, "theta": (1j, 1.0)},
+        {"claim": Claim.SEPARABLE, "theta": ("a", "b")}, {"claim": Claim.SEPARABLE, "theta": (10**400, 1.0)},
+        {"claim": Claim.SEPARABLE, "theta": (F(10**1000), float("nan"))},
+    ],
+    ids=lambda parts: ", ".join(f"{k}={str(v)[:30]}" for k, v in parts.items() if v is not PAIR.get(k, ())),
+)  # fmt: skip
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_a_proof_made_by_hand_and_malformed_is_false(parts, form):
+    X = form(LABELS[:, None] * QUASI)
+    assert outcome(Proof(**{"n": 4, "d": 2, "intercept": False, **parts}), X, LABELS) is False
+
+
+def test_a_proof_made_by_hand_and_sound_is_true():
+    for form in (np.asarray, sparse.csr_array):
+        X = form(LABELS[:, None] * QUASI)
+        for parts in (
+            PAIR,
+            {**PAIR, "weights": (F(1, 10**400), F(1, 10**400))},
+            {**PAIR, "weights": (5e-324, 5e-324)},
+            {**PAIR, "columns": (0,)},
+            {**PAIR, "columns": (0,), "relations": {1: {}}},
+            {**PAIR, "columns": (0,), "relations": {1: {0: F(0)}}},
+            {**PAIR, "rows": (1, 0), "claim": Claim.QUASI_COMPLETE, "theta": (0, F(1, 3))},
+        ):
+            if form is np.asarray or "theta" not in parts:
+                turned = parts["claim"] is Claim.QUASI_COMPLETE
+                Z, y = (QUASI[:3], LABELS[:3] * [1, -1, 1]) if turned else (QUASI, LABELS)
+                X = form(y[:, None] * Z)
+                assert outcome(Proof(n=len(y), d=2, intercept=False, **parts), X, y) is True, parts
+
+
+@pytest.mark.parametrize("size", [1.7e308, 1e308, 1e-307, 1e-310, 5e-324])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_rows_at_the_ends_of_float64_are_judged_and_no_accident(size, form):
+    X, y = np.array([[size, 0], [-size, 0], [0, size]]), [1, 1, -1]
+    proof = Proof(Claim.INSEPARABLE, 3, 2, False, rows=(0, 1), weights=(1.0, 1.0))
+    assert outcome(proof, form(X), y) is True
+    assert outcome(replace(proof, claim=Claim.SEPARABLE, theta=(1.0, -1.0)), form(X), y) is False
+    assert outcome(Proof(Claim.SEPARABLE, 3, 2, False, theta=(1.0, -1.0)), form(X), [1, -1, -1]) is True
+
+
+@pytest.mark.parametrize("relations", [[[0, [[1, 1.0]]], [0, [[1, 2.0]]]], [[0, [[1, 1.0], [1, 2.0]]]]], ids=str)
+def test_a_file_that_repeats_a_relation_is_refused(relations, tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({**GOOD, "relations": relations}), encoding="utf-8")
+    with pytest.raises(ProofError, match="repeat"):
+        sx.load_proof(path)
+
+
+def test_nesting_of_any_depth_is_refused(tmp_path):
+    path = tmp_path / "p.json"
+    for depth in (*range(1, 1100, 7), 10**5):
+        path.write_text(json.dumps(GOOD).replace("[1, 2]", "[" * depth + "]" * depth), encoding="utf-8")
+        with pytest.raises(ProofError):
+            sx.load_proof(path)
+
+
+def test_rows_outside_b_and_their_scale_are_free():
+    rng = np.random.default_rng(4)
+    for seed in range(27):
+        _, X, y, intercept = small_problem(seed)
+        proof = sx.separate(X, y, fit_intercept=intercept).proof
+        X = np.asarray(X, dtype=float)
+        top = max(1, np.frexp(abs(X).max())[1])
+        if proof.claim is Claim.SEPARABLE and not intercept and 0 < abs(X[X != 0]).min() and top < 400:
+            assert verify(proof, X * 2.0 ** rng.integers(-60, 60, (len(y), 1)), y), seed
+        if proof.rows is not None and len(proof.rows) < len(y):
+            other = np.setdiff1d(np.arange(len(y)), proof.rows)
+            changed = X.copy()
+            changed[other] = rng.standard_normal((len(other), X.shape[1]))
+            assert verify(replace(proof, claim=Claim.INSEPARABLE), changed, y), seed
+
+
+# The parts a proof is made of and read by.
+
+
+def exact_rank(A):
+    return int(np.sum(~np.array(oracle.aliased(A)))) if np.size(A) else 0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_entries_come_in_the_order_asked_for(form):
+    rng = np.random.default_rng(5)
+    for intercept in (False, True):
+        X, y = rng.integers(1, 100, (6, 4)).astype(float), np.array([1, -1, -1, 1, 1, -1])
+        reader = Reader(make_problem(form(X), y, fit_intercept=intercept))
+        Z = np.array(oracle.oriented(X, y, intercept), dtype=float)
+        v = [1.0, -1.0, 2.0, -2.0, 1.0][: 4 + intercept]
+        for _ in range(20):
+            rows, columns = rng.permutation(6), rng.permutation(4 + intercept)
+            assert (reader.dense(rows, columns) == Z[np.ix_(rows, columns)]).all()
+            assert reader.signs(v, rows).tolist() == np.sign(Z @ v)[rows].tolist()
+            again = rng.integers(6, size=int(rng.integers(1, 10)))
+            assert reader.signs(v, again).tolist() == np.sign(Z @ v)[again].tolist()
+            Z_zero = rng.integers(2, size=(6, 4 + intercept))
+            Z_zero[:, 4:] = 1
+            other = Reader(make_problem(form(Z_zero[:, :4]), y, fit_intercept=intercept))
+            some = np.sort(columns[:2])
+            assert other.zero(some, rows).tolist() == (~Z_zero[:, some].any(axis=1))[rows].tolist()
+
+
+@pytest.mark.parametrize("order", ["as they are", "permuted"])
+@pytest.mark.parametrize("small", [None, 0], ids=["exact", "float"])
+def test_columns_kept_are_independent_and_the_others_exact_combinations(small, order, monkeypatch):
+    if small is not None:
+        monkeypatch.setattr("separatrix.relations.SMALL", small)
+    rng = np.random.default_rng(6)
+    for seed in range(30_000, 30_135):
+        _, X, y, intercept = small_problem(seed)
+        reader = Reader(make_problem(X, y, fit_intercept=intercept))
+        Z = oracle.oriented(X, y, intercept)
+        D = reader.D
+        rows = np.sort(rng.permutation(len(y))[: int(rng.integers(1, len(y) + 1))])
+        for columns in (None, np.arange(D)) if order == "as they are" else (rng.permutation(D),):
+            K, relations = independent_columns(reader, rows, order=columns)
+            part = [Z[i] for i in rows]
+            assert not set(K.tolist()) & set(relations) and all(set(t) <= set(K.tolist()) for t in relations.values())
+            for j in set(range(D)) - set(K.tolist()):
+                for z in part:
+                    assert z[j] == sum(c * z[k] for k, c in relations.get(j, {}).items()), (seed, columns, j)
+            if small is None:  # floats may keep a column too many, if they find no relation for it
+                kept = np.array([[z[k] for k in K] for z in part], dtype=object)
+                assert exact_rank(kept) == len(K), (seed, columns)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_relations_with_long_coefficients_are_found(intercept, monkeypatch):
+    monkeypatch.setattr("separatrix.relations.SMALL", 0)
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        A, C = rng.integers(-50, 51, (40, 3)), rng.integers(-(10**4), 10**4, (3, 4))
+        reader = Reader(make_problem((A @ C).astype(float), np.resize([-1, 1], 40), fit_intercept=intercept))
+        K, relations = independent_columns(reader, np.arange(40))
+        assert len(K) == 3 + intercept and len(relations) == 1
+
+
+def dot(a, b):
+    return sum(p * q for p, q in zip(a, b, strict=True))
+
+
+whole_rows = st.integers(1, 4).flatmap(
+    lambda d: st.lists(st.lists(st.integers(-3, 3), min_size=d, max_size=d), min_size=1, max_size=8)
+)
+some_examples = settings(max_examples=100, deadline=None, derandomize=True)
+
+
+@some_examples
+@given(whole_rows)
+def test_face_is_a_strictly_complementary_pair_and_the_oracles(Z):
+    theta, lam = exact.face(Z)
+    margins = [dot(z, theta) for z in Z]
+    assert all((m > 0) != (w > 0) and m >= 0 and w >= 0 for m, w in zip(margins, lam, strict=True))
+    assert not any(dot(column, lam) for column in zip(*Z, strict=True))
+    assert [w == 0 for w in lam] == oracle.face(Z)[1]
+
+
+@pytest.mark.parametrize("flint", [False, True])
+def test_systems_are_solved_exactly_or_found_singular(flint, monkeypatch):
+    if flint:
+        pytest.importorskip("flint", reason="needs python-flint")
+    monkeypatch.setattr("separatrix.exact.has_flint", lambda: flint)
+    rng = np.random.default_rng(7)
+    singular = 0
+    for _ in range(300):
+        r, s = int(rng.integers(1, 6)), int(rng.integers(1, 4))
+        A = rng.integers(-3, 4, (r, r)).astype(object)
+        B = rng.integers(-9, 10, (r, s)).astype(object)
+        if rng.random() < 0.3:
+            A, B = A * 10**40 + rng.integers(-1, 2, (r, r)).astype(object), B * 10**25
+        X = exact.solve_system(A.tolist(), B.tolist())
+        assert (X is None) == (exact_rank(A) < r)
+        singular += X is None
+        if X is not None:
+            columns = list(zip(*X, strict=True))
+            assert [[dot(a, x) for x in columns] for a in A.tolist()] == B.tolist()
+    assert 10 < singular < 200
+
+
+@some_examples
+@given(whole_rows)
+def test_echelon_names_the_first_independent_columns_and_the_relations_of_the_rest(Z):
+    pivots, relations = exact.echelon(Z)
+    assert pivots == [j for j, dependent in enumerate(oracle.aliased(np.array(Z))) if not dependent]
+    for j in set(range(len(Z[0]))) - set(pivots):
+        assert all(z[j] == sum(c * z[k] for k, c in relations.get(j, {}).items()) for z in Z)
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e150, max_value=1e150)
+
+
+@some_examples
+@given(st.lists(st.tuples(finite, finite, finite), min_size=2, max_size=6), st.data())
+def test_signs_of_any_floats_are_those_of_fractions(rows, drawn):
+    X = np.array(rows)
+    X[0] = np.where(abs(X[0]) < 1e-150, 1.0, X[0])
+    y = np.resize([1, -1], len(X))
+    number = st.one_of(finite, st.fractions(max_denominator=10**30))
+    v = [drawn.draw(number) for _ in range(3)]
+    if drawn.draw(st.booleans()) and v[2]:  # row 1 is all but at zero
+        ratio = -(F(X[1, 0]) * F(v[0]) + F(X[1, 1]) * F(v[1])) / F(v[2])
+        X[1, 2] = float(ratio) if abs(ratio) < 10**150 else 0.0
+    expected = [dot(z, map(F, v)) for z in oracle.oriented(X, y)]
+    expected = [(s > 0) - (s < 0) for s in expected]
+    for form in (np.asarray, sparse.csr_array):
+        assert Reader(make_problem(form(X), y)).signs(v).tolist() == expected

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import time
 from fractions import Fraction
 
@@ -264,3 +266,76 @@ def test_conjugate_gradients_agree_with_the_direct_path(monkeypatch):
     by_cg = sx.max_margin(X, y, rtol=1e-2, time_limit=30)
     assert by_cg.status == direct.status
     assert by_cg.lower <= direct.upper and direct.lower <= by_cg.upper
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_margins_of_1e_9_are_bracketed_to_a_thousandth(intercept):
+    for n, d in ((40, 5), (120, 20), (1000, 40)):
+        X, y = with_margin(np.random.default_rng(n + d), n, d, 1e-9, intercept)
+        m = sx.max_margin(X, y, fit_intercept=intercept)
+        assert 0 < m.lower <= m.upper and m.relative_gap < 1e-3
+        assert m.lower <= 1e-9 * (1 + 1e-4) and m.upper >= 1e-9 * (1 - 1e-4)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("exponent", [-300, -160, -60, 60, 160, 300])
+def test_no_scale_of_data_rows_or_columns_raises_a_warning(exponent, intercept):
+    for n, d in ((12, 4), (300, 6)):
+        for part in (np.s_[:, :], np.s_[:, 1], np.s_[3], np.s_[3, 2]):
+            for X, y in (noise(n, d, 0), planted(n, d, 0.2, 1)):
+                X[part] *= 10.0**exponent
+                for way in (X, sparse.csr_array(X)):
+                    m = sx.max_margin(way, y, fit_intercept=intercept)
+                    assert 0 <= m.lower <= m.upper < np.inf
+
+
+def test_few_rows_in_many_columns_take_no_time():
+    X, y = planted(3, 2500, 0.1, 0)
+    sx.max_margin(X[:, :5], y)  # kernels compiled
+    m = sx.max_margin(X, y, time_limit=20)
+    true = np.linalg.solve((y[:, None] * X) @ (y[:, None] * X).T, np.ones(3)).sum() ** -0.5  # all three support it
+    assert m.lower <= true * (1 + 1e-12) and true <= m.upper * (1 + 1e-12)
+    assert m.seconds < 2, f"3 x 2500 took {m.seconds:.1f} s"
+
+
+MEMORY = """
+import sys, threading, time
+import numpy as np
+import psutil
+import separatrix as sx
+rng, n, d = np.random.default_rng(0), 100_000, 100
+def make(n, separable):
+    X, y = np.empty((n, d), dtype=np.float32), rng.permuted(np.resize([-1.0, 1.0], n))
+    u = rng.standard_normal(d) / d**0.5
+    for lo in range(0, n, 5000):
+        A = rng.standard_normal((min(5000, n - lo), d))
+        if separable:
+            A[A @ u < 0] *= -1
+            A = (A + 0.5 * u) * y[lo : lo + 5000, None]
+        X[lo : lo + 5000] = A
+    return X, y
+separable = sys.argv[1] == "separable"
+sx.max_margin(*make(1500, separable), rtol=1e-2)  # kernels compiled and loaded
+X, y = make(n, separable)
+me, peak, done = psutil.Process(), [0], []
+before = me.memory_info().rss
+def watch():
+    while not done:
+        peak[0] = max(peak[0], me.memory_info().rss)
+        time.sleep(0.002)
+thread = threading.Thread(target=watch)
+thread.start()
+m = sx.max_margin(X, y, rtol=1e-2)
+done.append(1)
+thread.join()
+print(m.status, (peak[0] - before - 250 * n) / X.nbytes)  # some thirty vectors of n numbers
+"""
+
+
+@pytest.mark.parametrize("kind", ["separable", "noise"])
+def test_float32_rows_are_never_copied_to_float64_as_a_whole(kind):
+    command = [sys.executable, "-c", MEMORY, kind]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    status, added = done.stdout.split()
+    assert status == ("converged" if kind == "separable" else "no-margin")
+    assert float(added) < 0.5, done.stdout  # a copy would be 2

@@ -175,7 +175,7 @@ class Case:
                 return proof
         if not (len(J) > rows.D or step.reach > LATE) or len(J) * rows.D > DENSE:
             return None
-        B, lam = onto_gordan(rows, J, step.u[J])
+        B, lam = onto_gordan(rows, J, step.u[J], step.normal)
         if len(B) == 0 or not (lam > 0).all():
             return None
         return self.weights_proof(B, lam * rows.rho[B], *independent_columns(self.reader, B))

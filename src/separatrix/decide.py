@@ -85,6 +85,7 @@ def separate(X: Any, y: Any, *, fit_intercept: bool = False, time_limit: float |
     problem = make_problem(X, y, fit_intercept=fit_intercept)
     case = Case(problem, None if time_limit is None else began + time_limit)
     proof = case.settle()
+    fragile = proof is not None and is_fragile(case, proof)
     if proof is not None and proof.claim is Claim.INSEPARABLE and case.tool == "newton" and not problem.sparse:
         proof = Faces(case, proof).reduce() or proof  # costs little more, and says more
     bracket = case.bracket
@@ -97,7 +98,6 @@ def separate(X: Any, y: Any, *, fit_intercept: bool = False, time_limit: float |
     else:
         status = Verdict.INSEPARABLE
         bracket.lower = bracket.upper = 0.0
-    fragile = proof is not None and is_fragile(case, proof)
     seconds = time.perf_counter() - began
     margin = bracket.margin(MarginStatus.STOPPED, case.steps, seconds)
     return Separation(status, theta, margin, proof, fragile, case.tool, seconds)

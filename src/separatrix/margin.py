@@ -218,7 +218,7 @@ def find_margin(
             bracket.try_theta(polished[0])
             bracket.try_weights(polished[1])
         if step.end_of_stage and step.lowest <= 0 and len(step.active) > rows.D and step.reach > 1e4:
-            B, lam = onto_gordan(rows, step.active, step.u[step.active])
+            B, lam = onto_gordan(rows, step.active, step.u[step.active], step.normal)
             if (lam > 0).all():
                 full = np.zeros(problem.n)
                 full[B] = lam

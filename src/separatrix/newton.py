@@ -248,15 +248,16 @@ def cg_step(rows: Rows, J: Index, C: float, target: Vector, theta: Vector, toler
     return x
 
 
-def onto_gordan(rows: Rows, B: Index, lam: Vector) -> tuple[Index, Vector]:
+def onto_gordan(rows: Rows, B: Index, lam: Vector, normal: Normal | None = None) -> tuple[Index, Vector]:
     """λ_B - Z_B(Z_BᵀZ_B)⁻¹Z_Bᵀλ_B, which solves Z_Bᵀλ = 0; rows that turn negative leave B, a few rounds of it."""
     from scipy.linalg import cho_factor, cho_solve
 
+    normal = Normal(rows) if normal is None else normal
     for _ in range(8):
         if len(B) <= 1:
             break
         lam = lam / lam.sum()
-        H = rows.normal(B)
+        H = normal.matrix(B).copy()
         H[np.diag_indices(len(H))] += 1e-15 * max(float(np.trace(H)), 1e-300)
         try:
             factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)

@@ -23,6 +23,7 @@ from separatrix.certify.proof import Claim, Proof
 from separatrix.certify.rows import TINY, Index, Reader, U, as_integers, gamma, two_product
 from separatrix.problem import Problem, Vector, make_problem
 
+LOST = 1e-150  # more than the root of any sum of squares that vanish
 EXACT_ENTRIES = 20_000_000  # products that the exact sums of the Cholesky argument may take
 
 
@@ -110,6 +111,8 @@ def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbat
 
     With `perturbation` ε it does so for every matrix whose entries differ from Z_BK by at most ε in relation.
     """
+    from scipy.linalg import blas
+
     A = reader.dense(rows, columns)
     scaled = equilibrate(A, lam)
     if scaled is None:
@@ -123,30 +126,37 @@ def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbat
     P = preconditioner(A)
     if P is None:
         return -1.0
-    W = A @ P
-    long_a, long_p, long_w = (float(np.linalg.norm(M)) * (1 + gamma(m * r)) for M in (A, P, W))
+    W = np.asarray(blas.dtrmm(1.0, P, A.T, lower=0, trans_a=1)).T  # A P, half the work of a full product
+    long_a, long_p, long_w = (norm_above(M) for M in (A, P, W))
     away = (gamma(r + 2) + perturbation) * long_a * long_p + m * r * TINY  # ‖W - AP‖_F, the perturbed A included
-    defect = float(np.linalg.norm(W.T @ W - np.eye(r))) * (1 + gamma(r * r)) + gamma(m + 2) * long_w**2
+    defect = norm_above(W.T @ W - np.eye(r)) + gamma(m + 2) * long_w**2
     if not defect < 0.9:
         return -1.0
     sigma = sqrt(1.0 - defect) * (1 - 4 * U) - away  # σ_min of the exact AP
     if not sigma > 0.1:
         return -1.0
-    reach = np.sqrt(np.einsum("ij,ij->i", W, W)) * (1 + gamma(r + 4)) + away  # ‖(AP)_i‖
+    reach = np.sqrt(np.einsum("ij,ij->i", W, W)) * (1 + gamma(r + 4)) + (away + LOST)  # ‖(AP)_i‖
     best = -1.0
     for exact in (False, True):
         if exact and m * r > EXACT_ENTRIES:
             break
         residual, error = column_sums(A, lam, exact)
-        error += perturbation * float(np.linalg.norm(abs(A).T @ lam)) * (1 + gamma(m + r))
+        error += perturbation * norm_above(abs(A).T @ lam) * (1 + gamma(m + 2)) + m * r * TINY
         projected = P.T @ residual
-        bound = float(np.linalg.norm(projected)) * (1 + gamma(r + 4))
-        bound += long_p * (error + gamma(r + 2) * float(np.linalg.norm(residual))) + r * r * TINY
+        bound = norm_above(projected) + long_p * (error + gamma(r + 2) * norm_above(residual)) + r * r * TINY
         with np.errstate(under="ignore"):
             best = float((1.0 - reach * (bound / sigma**2) * (1 + 8 * U) / lam).min())
         if best > 0:
             break
     return best
+
+
+def norm_above(M: Vector) -> float:
+    """An upper bound on the Frobenius norm; scaled first, for the squares of small entries vanish."""
+    top = float(abs(M).max(initial=0.0))
+    if top == 0.0 or not np.isfinite(top):
+        return top
+    return top * float(np.linalg.norm(M / top)) * (1 + gamma(M.size + 4)) + TINY
 
 
 def equilibrate(A: Vector, lam: Vector) -> tuple[Vector, Vector] | None:
@@ -156,7 +166,9 @@ def equilibrate(A: Vector, lam: Vector) -> tuple[Vector, Vector] | None:
     """
     if A.size == 0:
         return A, lam
-    for _ in range(3):
+    size = abs(A)
+    even = [top.max() <= 1024 * top[top > 0].min(initial=np.inf) for top in (size.max(axis=1), size.max(axis=0))]
+    for _ in range(0 if all(even) and 1e-60 < size.max() < 1e60 else 3):
         for axis in (1, 0):
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 big = abs(A).max(axis=axis)
@@ -198,11 +210,11 @@ def column_sums(A: Vector, lam: Vector, exact: bool) -> tuple[Vector, float]:
     """Aᵀλ and a bound on the norm of its error; `exact`: each entry rounded once, through error-free products."""
     if not exact:
         r = A.T @ lam
-        return r, gamma(len(lam) + 2) * float(np.linalg.norm(abs(A).T @ lam)) * (1 + gamma(sum(A.shape)))
+        return r, 2 * gamma(len(lam) + 2) * norm_above(abs(A).T @ lam) + A.size * TINY
     r = np.empty(A.shape[1])
     tiny = 0.0
     for j, column in enumerate(A.T):
         high, low = two_product(column, lam)
         r[j] = fsum(high.tolist() + low.tolist())
         tiny += len(lam) * 4 * TINY + 1e-290 * len(lam)
-    return r, 2 * U * float(np.linalg.norm(r)) + tiny
+    return r, 2 * U * norm_above(r) + tiny

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "separatrix proof 1"
+LARGEST = 2.0**1023  # of plain numbers
 Number = float | Fraction
 
 
@@ -85,24 +86,25 @@ class Proof:
 
     @property
     def well_formed(self) -> bool:
-        """Whether lengths, indices and numbers are such that checking makes sense."""
+        """Whether types, lengths, indices and numbers are such that checking makes sense."""
         D = self.d + bool(self.intercept)
+        if not isinstance(self.relations, Mapping) or not all(isinstance(t, Mapping) for t in self.relations.values()):
+            return False
+        lists = [part for part in (self.theta, self.rows, self.weights, self.columns) if part is not None]
+        if not all(isinstance(part, tuple) for part in lists):
+            return False
         numbers = [
             *(self.theta or ()),
             *(self.weights or ()),
             *(c for t in self.relations.values() for c in t.values()),
         ]
-        indices = [
-            (self.rows or (), self.n),
-            (self.columns or (), D),
-            (tuple(self.relations), D),
-            *((tuple(terms), D) for terms in self.relations.values()),
-        ]
+        indices = [(self.rows or (), self.n), (self.columns or (), D), (tuple(self.relations), D)]
+        indices += [(tuple(terms), D) for terms in self.relations.values()]
         return (
             (self.theta is None or len(self.theta) == D)
             and len(self.rows or ()) == len(self.weights or ())
-            and all(isinstance(v, Fraction) or (isinstance(v, int | float) and isfinite(v)) for v in numbers)
-            and all(len(set(some)) == len(some) and all(0 <= i < top for i in some) for some, top in indices)
+            and all(isinstance(v, Fraction) or (isinstance(v, int | float) and abs(v) <= LARGEST) for v in numbers)
+            and all(_distinct(some, top) for some, top in indices)
         )
 
     @property
@@ -125,6 +127,13 @@ class Proof:
     def __str__(self) -> str:
         on = f" on {len(self.rows):,} rows" if self.rows is not None else ""
         return f"{self.claim} by {self.argument}{on}: {self.claim.message}"
+
+
+def _distinct(indices: tuple[Any, ...], below: int) -> bool:
+    """Whether these are different whole numbers from 0 up to, not including, `below`."""
+    return len(set(indices)) == len(indices) and all(
+        isinstance(i, int) and not isinstance(i, bool) and 0 <= i < below for i in indices
+    )
 
 
 def _write(number: Number) -> float | str:
@@ -187,9 +196,10 @@ def _parse(document: dict[str, Any]) -> Proof:
     rows = _indices(document["rows"], n, "rows")
     weights = _numbers(document["weights"], "weights")
     columns = _indices(document["columns"], D, "columns")
-    relations = {
-        _whole(j, D): {_whole(k, D): _number(c) for k, c in terms} for j, terms in document.get("relations", [])
-    }
+    listed = [(_whole(j, D), [(_whole(k, D), _number(c)) for k, c in terms]) for j, terms in document["relations"]]
+    relations = {j: dict(terms) for j, terms in listed}
+    if len(relations) < len(listed) or any(len(relations[j]) < len(terms) for j, terms in listed):
+        raise ValueError("a relation is given twice")
     proof = Proof(Claim(document["claim"]), n, d, intercept, theta, rows, weights, columns, relations)
     if not proof.well_formed:
         raise ValueError("lengths, indices or numbers in it do not fit together")

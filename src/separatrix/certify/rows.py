@@ -90,13 +90,17 @@ class Reader:
         inside = np.flatnonzero(columns < self.d)
         if self.sparse:
             A[:, inside] = self.X[rows][:, columns[inside]].toarray()
-        elif len(inside) == self.d == len(columns):
+        elif np.array_equal(columns, np.arange(self.d)):
             A[:] = self.X[rows]
         else:
             A[:, inside] = self.X[np.ix_(rows, columns[inside])]
         A[:, columns == self.d] = self.bias
         A *= self.y[rows, None]
         return A
+
+    def _csr(self, rows: Index) -> Any:
+        """These rows as CSR; all of them in order without a copy."""
+        return self.X if np.array_equal(rows, np.arange(self.n)) else self.X[rows]
 
     def zero(self, columns: Index, rows: Index | None = None) -> NDArray[np.bool_]:
         """The rows (of these) in which all these columns are zero."""
@@ -105,7 +109,7 @@ class Reader:
         if self.sparse:
             member = np.zeros(self.d + 1, dtype=bool)
             member[columns] = True
-            part = self.X[rows] if len(rows) < self.n else self.X
+            part = self._csr(rows)
             hit = np.concatenate([[0], np.cumsum(member[part.indices] & (part.data != 0))])
             clean &= hit[part.indptr[1:]] == hit[part.indptr[:-1]]
             return clean
@@ -135,8 +139,7 @@ class Reader:
         if self.sparse:
             full = np.zeros(self.d + 1)
             full[support] = v
-            A = self.X[rows] if len(rows) < self.n else self.X
-            A = A.astype(np.float64)
+            A = self._csr(rows).astype(np.float64)
             tail = self.bias * full[self.d]
             k = int(np.diff(A.indptr).max()) + 4
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
