@@ -584,6 +584,15 @@ def test_no_change_at_random_makes_a_false_claim_pass(tools):
     assert not wrong, f"{len(wrong)} of {total}: {wrong[0]}"
 
 
+@pytest.mark.parametrize(
+    "relations", [{1: {2: F(1)}, 2: {1: F(1)}}, {1: {1: F(0)}, 2: {2: F(0)}}, {1: {1: 0}}], ids=str
+)
+def test_relations_that_lean_on_one_another_or_themselves_prove_nothing(relations):
+    Z, y = np.array([[1.0, 1, 1], [-1, 1, 1]]), np.array([1, -1])  # θ = (0, 1, 0) separates
+    proof = Proof(Claim.INSEPARABLE, 2, 3, False, rows=(0, 1), weights=(1.0, 1.0), columns=(0,), relations=relations)
+    assert not verify(proof, y[:, None] * Z, y)
+
+
 QUASI = np.array([[1.0, 0], [-1, 0], [0, 1], [1, 1]])  # row 1 is minus row 0, the others are free
 LABELS = np.array([1, 1, 1, -1])
 PAIR = {"claim": Claim.INSEPARABLE, "rows": (0, 1), "weights": (1.0, 1.0)}
@@ -796,6 +805,16 @@ def test_echelon_names_the_first_independent_columns_and_the_relations_of_the_re
     assert pivots == [j for j, dependent in enumerate(oracle.aliased(np.array(Z))) if not dependent]
     for j in set(range(len(Z[0]))) - set(pivots):
         assert all(z[j] == sum(c * z[k] for k, c in relations.get(j, {}).items()) for z in Z)
+
+
+@pytest.mark.parametrize("power", [1018, 460, -460, -1000])
+def test_signs_hold_where_products_of_split_halves_would_leave_float64(power):
+    up = 1 + 2.0**-52
+    Z = np.ldexp([[up, -1.0, 0.0], [1.0, -up, 0.0], [up, -up, 0.0], [up, -1.0, -(2.0**-52)]], power)
+    y = np.array([1, -1, 1, -1])
+    reader = Reader(make_problem(y[:, None] * Z, y))
+    assert reader.signs([1.0, 1.0, 1.0]).tolist() == [1, -1, 0, 0]
+    assert reader.signs([3.0, 3.0, 5.0]).tolist() == [1, -1, 0, -1]
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e150, max_value=1e150)

@@ -45,3 +45,44 @@ def test_cifar_10_walks_alike_on_gram_and_lazy(data_dir):
     runs = [sx.solve(X, y, "batch-perceptron", engine=e, max_iter=400, record=1) for e in ("gram", "lazy")]
     assert np.array_equal(runs[0].trace["errors"], runs[1].trace["errors"])
     assert np.allclose(runs[0].phi, runs[1].phi, rtol=1e-10, atol=1e-12)
+
+
+# Deciding.
+
+
+def near(margin, lower, upper):
+    return lower - 1e-6 * upper <= margin.lower <= margin.upper <= upper + 1e-6 * upper
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_margin_of_fashion_mnist_is_bracketed(data_dir, dtype):
+    X, y = load("fashion-mnist", n=5000, dtype=dtype)
+    margin = sx.max_margin(X, y, rtol=1e-6)
+    assert margin.status == "converged"
+    assert margin.upper - margin.lower <= 1e-6 * margin.upper
+    assert near(margin, 0.18165615, 0.18165616)
+
+
+def test_the_margin_of_cifar_10_is_bracketed(data_dir):
+    X, y = load("cifar-10", n=5000)
+    margin = sx.max_margin(X, y, rtol=1e-6)
+    assert margin.status == "converged"
+    assert near(margin, 0.0121900, 0.0121901)
+
+
+def test_fashion_mnist_0_against_6_separates_with_2000_rows_and_overlaps_with_5000(data_dir):
+    X, y = load("fashion-mnist", classes=(0, 6), n=5000)
+    assert sx.separate(X[:2000], y[:2000]).status == "separable"
+    found = sx.separate(X, y)
+    assert found.status == "inseparable"
+    assert found.proof.claim == "overlap"
+    assert found.verify(X, y)
+    assert not sx.verify(found.proof, X, np.roll(y, 1))
+
+
+def test_all_of_cifar_10_overlaps_with_pixels_in_minus_1_to_1(data_dir):
+    X, y = load("cifar-10", n=10_000)
+    found = sx.separate(X, y)
+    assert found.status == "inseparable"
+    assert found.proof.claim == "overlap"
+    assert found.verify(X, y)

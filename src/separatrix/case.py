@@ -27,6 +27,7 @@ from separatrix.relations import Relations, holds_on, independent_columns
 SWEEPS = 20, 200  # of the perceptron, at least and at most: a quarter of what a Newton step costs more than a sweep
 TINY = 20_000  # n D² up to which exact arithmetic comes first
 EXACT = 20_000_000  # and up to which it is tried at all
+SAMPLE, ROUNDS = 20, 10  # rows per column in a first sample, and how often it is added to
 SNAPSHOTS = 60  # of the perceptron's wrong rows
 CORE = 3_000  # rows that still pull of which a problem of their own is made
 DENSE = 100_000_000  # entries of which a dense block is made
@@ -52,14 +53,20 @@ class Case:
 
     @property
     def work(self) -> int:
-        """n D², what one pass of exact elimination costs."""
-        return self.problem.n * self.reader.D**2
+        """n D min(n, D), what one pass of exact elimination costs."""
+        n, D = self.problem.n, self.reader.D
+        return n * D * min(n, D)
 
     def settle(self) -> Proof | None:
         """A proof that the data are separable or that they are not."""
         self.bracket.try_weights(np.ones(self.problem.n))
-        tools = [("rows", self.by_rows), ("perceptron", self.by_perceptron), ("newton", self.by_newton)]
-        tools.insert(1 if self.work <= TINY else 3, ("exact", self.by_exact))
+        tools = [
+            ("rows", self.by_rows),
+            ("perceptron", self.by_perceptron),
+            ("sample", self.by_sample),
+            ("newton", self.by_newton),
+        ]
+        tools.insert(1 if self.work <= TINY else 4, ("exact", self.by_exact))
         for name, tool in tools:
             self.tool = name
             proof = tool()
@@ -192,20 +199,52 @@ class Case:
         }
         return self.claim(Claim.OVERLAP if everywhere else Claim.INSEPARABLE, **parts)
 
+    def by_sample(self) -> Proof | None:
+        """Where rows far outnumber columns, some of them: no θ separates them, or one does and shows which to add."""
+        p, D = self.problem, self.reader.D
+        if p.n < 2 * SAMPLE * D or p.sparse:
+            return None
+        J = np.arange(0, p.n, p.n // (SAMPLE * D))
+        for _ in range(ROUNDS):
+            core, columns = part_of(p, J)
+            proof = None if core is None else Case(core, self.deadline).settle()
+            if proof is None or self.late:
+                return None
+            if proof.claim is not Claim.SEPARABLE or proof.theta is None:
+                return self.whole_of(proof, J, columns)
+            theta = np.zeros(p.d + 1)
+            theta[:D] = [float(t) for t in proof.theta]
+            m = self.bracket.sheet.margins(theta)
+            wrong = np.flatnonzero(m <= 0)
+            if len(wrong) == 0:
+                return self.separator(theta)
+            worst = wrong[np.argsort(m[wrong] / p.r[wrong], kind="stable")[: SAMPLE * D // 2]]
+            J = np.union1d(J, worst)
+            if len(J) > p.n // 2:
+                break
+        return None
+
     def by_core(self, J: Index) -> Proof | None:
         """The rows that still pull as a problem of their own: if no θ separates them, none separates all."""
         core, columns = part_of(self.problem, J)
         if core is None or core.n * core.d > DENSE:
             return None
-        inner = Case(core, self.deadline)
-        proof = inner.settle()
-        if proof is None or proof.claim is Claim.SEPARABLE or proof.rows is None:
+        proof = Case(core, self.deadline).settle()
+        return None if proof is None else self.whole_of(proof, J, columns)
+
+    def whole_of(self, proof: Proof, J: Index, columns: Index) -> Proof | None:
+        """A proof that the rows J on these columns are inseparable as one about all rows and columns."""
+        if proof.claim is Claim.SEPARABLE or proof.rows is None:
             return None
         parts: dict[str, Any] = {"rows": tuple(int(J[i]) for i in proof.rows), "weights": proof.weights}
         if proof.columns is not None:
             at = {j: int(c) for j, c in enumerate(columns)}
             relations = {at[j]: {at[k]: c for k, c in terms.items()} for j, terms in proof.relations.items()}
             parts |= {"columns": tuple(at[j] for j in proof.columns), "relations": relations}
+            if proof.claim is Claim.OVERLAP and not self.problem.sparse:
+                overlap = self.claim(Claim.OVERLAP, **parts)
+                if overlap is not None:
+                    return overlap
         return self.claim(Claim.INSEPARABLE, **parts)
 
     def by_exact(self) -> Proof | None:

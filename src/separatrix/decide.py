@@ -49,7 +49,7 @@ class Separation:
     margin : the bracket on the margin as far as it was needed; `max_margin` narrows it
     proof : what `verify` re-checks and `save_proof` writes; None where undecided
     fragile : whether the verdict could turn if entries that look rounded changed by one part in 1e12
-    tool : what decided: "rows", "perceptron", "newton" or "exact"
+    tool : what decided: "rows", "perceptron", "sample", "newton" or "exact"
     """
 
     status: Verdict
@@ -86,7 +86,12 @@ def separate(X: Any, y: Any, *, fit_intercept: bool = False, time_limit: float |
     case = Case(problem, None if time_limit is None else began + time_limit)
     proof = case.settle()
     fragile = proof is not None and is_fragile(case, proof)
-    if proof is not None and proof.claim is Claim.INSEPARABLE and case.tool == "newton" and not problem.sparse:
+    if (
+        proof is not None
+        and proof.claim is Claim.INSEPARABLE
+        and case.tool in ("sample", "newton")
+        and not problem.sparse
+    ):
         proof = Faces(case, proof).reduce() or proof  # costs little more, and says more
     bracket = case.bracket
     theta = None

@@ -163,12 +163,19 @@ def face(Z: Sequence[Row], deadline: float | None = None) -> tuple[list[Fraction
     twins: dict[tuple[int, ...], list[int]] = {}
     for i, z in enumerate(Z):
         twins.setdefault(tuple(lowest_terms(list(z))), []).append(i)
-    theta, weights = Simplex([list(z) for z in twins], deadline).solve()
+    rows, width = [list(z) for z in twins], len(Z[0])
+    used = list(range(width)) if width <= len(rows) else echelon(rows)[0]  # the others are combinations of these
+    found, weights = (
+        Simplex([[z[j] for j in used] for z in rows], deadline).solve() if used else ([], [Fraction(1)] * len(rows))
+    )
+    theta = [Fraction(0)] * width
+    for j, t in zip(used, found, strict=True):
+        theta[j] = t
     lam = [Fraction(0)] * len(Z)
-    for short, weight, rows in zip(twins, weights, twins.values(), strict=True):
-        for i in rows if weight else ():  # equal rows share their weight
+    for short, weight, equal in zip(twins, weights, twins.values(), strict=True):
+        for i in equal if weight else ():  # equal rows share their weight
             factor = next((Fraction(a, b) for a, b in zip(short, Z[i], strict=True) if b), Fraction(1))
-            lam[i] = weight * factor / len(rows)
+            lam[i] = weight * factor / len(equal)
     return theta, lam
 
 

@@ -29,7 +29,7 @@ from separatrix.problem import Problem, Vector
 Matrix = NDArray[np.float64]
 
 CHUNK = 1024  # rows made float64 at a time
-SMALL = 2_000_000  # entries of Z times columns up to which QR is affordable
+SMALL = 2_000_000  # (n + D) D² up to which QR is affordable
 DIRECT = 6_000  # unknowns up to which sparse rows are solved by Cholesky
 ITERATIVE = 60  # Newton steps by conjugate gradients after which no new stage is begun
 FIRST, GROWTH, LAST = 1e2, 30.0, 1e13  # C R²: where the path starts, grows by, and leaves float64 behind (1e26 by QR)
@@ -308,7 +308,7 @@ class Path:
         self.steps = 0
         self.end_of_stage = False
         self.iterative = False
-        self.small = n * rows.D * min(n, rows.D) <= SMALL
+        self.small = (n + rows.D) * rows.D**2 <= SMALL
         self.normal, self.inner = Normal(rows), Inner(rows)
         self.u = np.ones(n)  # slacks; λ = u/Σu
 

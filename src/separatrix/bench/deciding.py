@@ -25,7 +25,7 @@ from separatrix.lab.table import Row, Table
 from separatrix.margin import max_margin
 from separatrix.theory import planted
 
-CAP = 300.0  # seconds HiGHS may take
+CAP = 150.0  # seconds HiGHS may take
 Work = Callable[[], str]  # does it, and says how it ended
 
 

@@ -53,7 +53,7 @@ def check(proof: Proof, problem: Problem) -> bool:
         columns = np.array(proof.columns, dtype=np.int64)
         if not relations_hold(reader, proof, None if everywhere else rows):
             return False
-        if slack(reader, rows, proof.float_weights, columns) <= 0:
+        if not slack(reader, rows, proof.float_weights, columns) > 0:
             return False
     if proof.claim is Claim.OVERLAP:
         return everywhere
@@ -106,6 +106,7 @@ def relations_hold(reader: Reader, proof: Proof, rows: Index | None) -> bool:
     return True
 
 
+@np.errstate(all="ignore")  # what overflows on the way ends as inf or NaN, and proves nothing
 def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbation: float = 0.0) -> float:
     """min_i λ_i - |correction_i| in units of λ_i: positive proves a positive solution of Z_Bᵀλ = 0 on these columns.
 
@@ -129,7 +130,7 @@ def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbat
     W = np.asarray(blas.dtrmm(1.0, P, A.T, lower=0, trans_a=1)).T  # A P, half the work of a full product
     long_a, long_p, long_w = (norm_above(M) for M in (A, P, W))
     away = (gamma(r + 2) + perturbation) * long_a * long_p + m * r * TINY  # ‖W - AP‖_F, the perturbed A included
-    defect = norm_above(W.T @ W - np.eye(r)) + gamma(m + 2) * long_w**2
+    defect = norm_above(W.T @ W - np.eye(r)) + gamma(m + 2) * long_w * long_w
     if not defect < 0.9:
         return -1.0
     sigma = sqrt(1.0 - defect) * (1 - 4 * U) - away  # σ_min of the exact AP
@@ -144,11 +145,10 @@ def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbat
         error += perturbation * norm_above(abs(A).T @ lam) * (1 + gamma(m + 2)) + m * r * TINY
         projected = P.T @ residual
         bound = norm_above(projected) + long_p * (error + gamma(r + 2) * norm_above(residual)) + r * r * TINY
-        with np.errstate(under="ignore"):
-            best = float((1.0 - reach * (bound / sigma**2) * (1 + 8 * U) / lam).min())
+        best = float((1.0 - reach * (bound / sigma**2) * (1 + 8 * U) / lam).min())
         if best > 0:
             break
-    return best
+    return best if np.isfinite(best) else -1.0
 
 
 def norm_above(M: Vector) -> float:

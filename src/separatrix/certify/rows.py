@@ -160,7 +160,7 @@ class Reader:
         if not self.sparse:
             whole = A[open_rows]
             size = sum(map(abs, part))
-            if size < 2**53 and (whole == np.rint(whole)).all() and abs(whole).max() * float(size) < 2.0**52:
+            if size < 2**53 and (whole == np.rint(whole)).all() and abs(whole).max() < 2.0**52 / size:
                 out[open_rows] = np.sign(whole @ np.array([float(p) for p in part]))  # no rounding anywhere
                 return out
             fast = error_free_signs(whole, part)
