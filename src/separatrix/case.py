@@ -20,7 +20,7 @@ from separatrix.engines.rowwise import SweepEngine
 from separatrix.exact import OutOfTimeError, face
 from separatrix.margin import Bracket
 from separatrix.methods import parse_method
-from separatrix.newton import Path, Rows, onto_gordan
+from separatrix.newton import WIDE, Path, Rows, onto_gordan
 from separatrix.problem import Problem, Vector
 from separatrix.relations import Relations, holds_on, independent_columns
 
@@ -182,6 +182,8 @@ class Case:
                 return proof
         if not (len(J) > rows.D or step.reach > LATE) or len(J) * rows.D > DENSE:
             return None
+        if rows.D > WIDE:  # the columns that these rows touch may still be few
+            return self.by_core(J) if len(J) <= CORE else None
         B, lam = onto_gordan(rows, J, step.u[J], step.normal)
         if len(B) == 0 or not (lam > 0).all():
             return None

@@ -95,7 +95,8 @@ TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the a
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ProofFile = Annotated[Path | None, typer.Option("--proof", help="Write the proof to this file.")]
 
-SEPARABLE, INSEPARABLE, WRONG_USAGE, UNDECIDED = 0, 1, 2, 3
+SEPARABLE, INSEPARABLE, UNDECIDED = 0, 1, 3  # 2 is for wrong usage
+EXITS = {"separable": SEPARABLE, "inseparable": INSEPARABLE, "undecided": UNDECIDED}
 
 
 def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
@@ -144,7 +145,6 @@ def separate(
     """
     with plain_errors():
         check_folder(proof, "--proof")
-        from separatrix.decide import Verdict
         from separatrix.decide import separate as decide
         from separatrix.files import labelled
 
@@ -164,8 +164,7 @@ def separate(
             "seconds": found.seconds,
         }
         show(str(found), answer, json)
-    exits = {Verdict.SEPARABLE: SEPARABLE, Verdict.INSEPARABLE: INSEPARABLE, Verdict.UNDECIDED: UNDECIDED}
-    raise typer.Exit(exits[found.status])
+    raise typer.Exit(EXITS[found.status])
 
 
 @app.command()
@@ -206,8 +205,7 @@ def margin(
             "seconds": found.seconds,
         }
         show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {verdict.message}", answer, json)
-    exits = {Verdict.SEPARABLE: SEPARABLE, Verdict.INSEPARABLE: INSEPARABLE, Verdict.UNDECIDED: UNDECIDED}
-    raise typer.Exit(exits[verdict])
+    raise typer.Exit(EXITS[verdict])
 
 
 @app.command()

@@ -211,25 +211,16 @@ def has_flint() -> bool:
     return find_spec("flint") is not None
 
 
-def solve_system(A: Sequence[Row], B: Sequence[Row], deadline: float | None = None) -> list[list[Fraction]] | None:
+def solve_system(A: Sequence[Row], B: Sequence[Row]) -> list[list[Fraction]] | None:
     """X with AX = B, A square; None where A is singular. FLINT where python-flint is installed."""
     if has_flint():
         return _flint_solve(A, B)
-    r, M, det = len(A), [list(a) + list(b) for a, b in zip(A, B, strict=True)], 1
-    for k in range(r):
-        if deadline is not None and time.perf_counter() > deadline:
-            raise OutOfTimeError
-        at = next((i for i in range(k, r) if M[i][k]), None)
-        if at is None:
-            return None
-        M[k], M[at] = M[at], M[k]
-        p, base = M[k][k], M[k]
-        for i in range(r):
-            if i != k:
-                f = M[i][k]
-                M[i] = [(p * a - f * b) // det for a, b in zip(M[i], base, strict=True)]
-        det = p
-    return [[Fraction(v, det) for v in line[r:]] for line in M]
+    r = len(A)
+    pivots, relations = echelon([[*a, *b] for a, b in zip(A, B, strict=True)])
+    if pivots != list(range(r)):
+        return None
+    columns = [relations.get(j, {}) for j in range(r, r + len(B[0]))]  # the columns of B over those of A
+    return [[column.get(k, Fraction(0)) for column in columns] for k in range(r)]
 
 
 def _flint_solve(A: Sequence[Row], B: Sequence[Row]) -> list[list[Fraction]] | None:

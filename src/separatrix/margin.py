@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from separatrix.engines.base import Sheet
 from separatrix.kernels.rows import norm
-from separatrix.newton import Path, Rows, onto_gordan
+from separatrix.newton import WIDE, Path, Rows, onto_gordan
 from separatrix.problem import Problem, Vector, make_problem
 
 EPS = 2.0**-52
@@ -217,7 +217,8 @@ def find_margin(
         if step.end_of_stage and step.lowest > 0.3 and (polished := step.polish()) is not None:
             bracket.try_theta(polished[0])
             bracket.try_weights(polished[1])
-        if step.end_of_stage and step.lowest <= 0 and len(step.active) > rows.D and step.reach > 1e4:
+        outnumbered = rows.D < min(len(step.active), WIDE)
+        if step.end_of_stage and step.lowest <= 0 and outnumbered and step.reach > 1e4:
             B, lam = onto_gordan(rows, step.active, step.u[step.active], step.normal)
             if (lam > 0).all():
                 full = np.zeros(problem.n)

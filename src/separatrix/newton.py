@@ -30,6 +30,7 @@ Matrix = NDArray[np.float64]
 
 CHUNK = 1024  # rows made float64 at a time
 SMALL = 2_000_000  # (n + D) D² up to which QR is affordable
+WIDE = 12_000  # columns up to which a D x D matrix is made
 DIRECT = 6_000  # unknowns up to which sparse rows are solved by Cholesky
 ITERATIVE = 60  # Newton steps by conjugate gradients after which no new stage is begun
 FIRST, GROWTH, LAST = 1e2, 30.0, 1e13  # C R²: where the path starts, grows by, and leaves float64 behind (1e26 by QR)
