@@ -16,6 +16,7 @@ import numpy as np
 
 from separatrix.certify import Claim, Proof, check
 from separatrix.certify.rows import Index, Reader
+from separatrix.engines.base import Sheet
 from separatrix.engines.rowwise import SweepEngine
 from separatrix.exact import OutOfTimeError, face
 from separatrix.margin import Bracket
@@ -27,6 +28,7 @@ from separatrix.relations import Relations, holds_on, independent_columns
 SWEEPS = 20, 200  # of the perceptron, at least and at most: a quarter of what a Newton step costs more than a sweep
 TINY = 20_000  # n D² up to which exact arithmetic comes first
 EXACT = 20_000_000  # and up to which it is tried at all
+FIRST_SWEEPS, FEW = 5, 200  # sweeps over all rows, if those are more than four times FEW
 SAMPLE, ROUNDS = 20, 10  # rows per column in a first sample, and how often it is added to
 SNAPSHOTS = 60  # of the perceptron's wrong rows
 CORE = 3_000  # rows that still pull of which a problem of their own is made
@@ -120,32 +122,51 @@ class Case:
         return self.claim(Claim.SEPARABLE, theta=parts)
 
     def by_perceptron(self) -> Proof | None:
-        """The row-at-a-time perceptron, for some sweeps."""
+        """The row-at-a-time perceptron: some sweeps over all rows, then over those that are wrong or nearly so."""
         p = self.problem
         if p.r.max() > 16 * p.r.min():  # long rows would drown short ones; positive factors change no verdict
             rho = power_of_two(p.r)
             p = replace(p, sign=p.sign * rho, r=p.r * rho)
-        engine = SweepEngine(p, parse_method("perceptron"), None, lazy=True, seed=0)
-        engine.use_threads(1)
         sweeps = min(max(self.reader.D // 4, SWEEPS[0]), SWEEPS[1])
+        engine = self.sweep(p, None, FIRST_SWEEPS if p.n > 4 * FEW else sweeps)
+        phi, J = engine.phi(), np.arange(p.n)
+        for _ in range(ROUNDS if engine.errors else 0):
+            m = engine.sheet.margins(phi / p.scale) if len(J) == p.n else Sheet(p).margins(phi / p.scale)
+            wrong = np.flatnonzero(m <= 0)
+            if len(wrong) == 0 or p.n <= 4 * FEW:
+                break
+            nearest = np.argpartition(m / np.maximum(p.r, 1e-300), p.n // 8)[: p.n // 8]
+            J = np.union1d(np.union1d(J if len(J) < p.n else wrong, wrong), nearest)
+            engine = self.sweep(subset(p, J), phi, sweeps)
+            phi = engine.phi()
+            if engine.errors or self.late:
+                break
+        proof = self.separator(phi / max(float(abs(phi).max()), 1e-300))
+        if proof is None and len(J) < p.n and engine.errors:
+            proof = self.by_mistakes(engine, J)
+        if proof is None and not self.late:
+            proof = self.by_mistakes(self.sweep(p, phi, FIRST_SWEEPS), np.arange(p.n))
+        return proof
+
+    def sweep(self, p: Problem, phi: Vector | None, sweeps: int) -> SweepEngine:
+        """The perceptron on these rows from φ, until they are right or the sweeps are spent."""
+        engine = SweepEngine(p, parse_method("perceptron"), phi, lazy=True, seed=0)
+        engine.use_threads(1)
         while engine.errors and engine.epoch < sweeps and not self.late:
             engine.advance(1024, True)
-        if engine.errors == 0 and engine.check():
-            phi = engine.phi()
-            return self.separator(phi / max(float(abs(phi).max()), 1e-300))
-        return self.by_mistakes(engine)
+        return engine
 
-    def by_mistakes(self, engine: SweepEngine) -> Proof | None:
+    def by_mistakes(self, engine: SweepEngine, J: Index) -> Proof | None:
         """Where few rows are still wrong in turn, those rows as a core: a contradiction keeps the perceptron busy."""
         few = min(CORE, self.problem.n // 10)
         culprits = np.empty(0, dtype=np.int64)
-        for _ in range(SNAPSHOTS):
+        for k in range(SNAPSHOTS):
             wrong = np.flatnonzero(engine.sheet.margins(engine.state.phi) <= 0)
             culprits = np.union1d(culprits, wrong)
             if len(culprits) > few or engine.errors == 0 or self.late:
                 return None
-            engine.advance(len(wrong) + 1, True)
-        return self.by_core(culprits)
+            engine.advance(1 + k // 4, True)  # strides of many lengths: a contradiction walks in a cycle
+        return self.by_core(J[culprits])
 
     def by_newton(self) -> Proof | None:
         """The Newton path on equilibrated rows: its θ as separators, its slacks as Gordan weights."""
@@ -332,6 +353,20 @@ def part_of(problem: Problem, J: Index) -> tuple[Problem | None, Index]:
         return None, columns
     Z = reader.dense(J, columns)
     return rows_problem(Z, problem.classes), columns
+
+
+def subset(problem: Problem, J: Index) -> Problem:
+    """The rows J of a problem, as they are stored."""
+    if problem.sparse:
+        from scipy.sparse import csr_array
+
+        part = csr_array(problem.rows, shape=(problem.n, problem.d))[J]
+        rows: tuple[Any, ...] = (part.data, part.indices, part.indptr)
+    else:
+        rows = (problem.rows[0][J],)
+    for array in rows:
+        array.flags.writeable = False
+    return replace(problem, rows=rows, sign=problem.sign[J], weight=problem.weight[J], r=problem.r[J])
 
 
 def rows_problem(Z: Vector, classes: Any) -> Problem:
