@@ -25,10 +25,10 @@ from separatrix.newton import WIDE, Path, Rows, onto_gordan
 from separatrix.problem import Problem, Vector
 from separatrix.relations import Relations, holds_on, independent_columns
 
-SWEEPS = 20, 200  # of the perceptron, at least and at most: a quarter of what a Newton step costs more than a sweep
-TINY = 20_000  # n D² up to which exact arithmetic comes first
+FIRST_SWEEPS = 5  # of the perceptron over all rows
+SWEEPS = 20, 200  # over those that matter, at least and at most; D/4 in between, where a Newton step costs D sweeps
+TINY = 20_000  # n D min(n, D) up to which exact arithmetic comes first
 EXACT = 20_000_000  # and up to which it is tried at all
-FIRST_SWEEPS, FEW = 5, 200  # sweeps over all rows, if those are more than four times FEW
 SAMPLE, ROUNDS = 20, 10  # rows per column in a first sample, and how often it is added to
 SNAPSHOTS = 60  # of the perceptron's wrong rows
 CORE = 3_000  # rows that still pull of which a problem of their own is made
@@ -128,24 +128,22 @@ class Case:
             rho = power_of_two(p.r)
             p = replace(p, sign=p.sign * rho, r=p.r * rho)
         sweeps = min(max(self.reader.D // 4, SWEEPS[0]), SWEEPS[1])
-        engine = self.sweep(p, None, FIRST_SWEEPS if p.n > 4 * FEW else sweeps)
-        phi, J = engine.phi(), np.arange(p.n)
-        for _ in range(ROUNDS if engine.errors else 0):
-            m = engine.sheet.margins(phi / p.scale) if len(J) == p.n else Sheet(p).margins(phi / p.scale)
-            wrong = np.flatnonzero(m <= 0)
-            if len(wrong) == 0 or p.n <= 4 * FEW:
-                break
-            nearest = np.argpartition(m / np.maximum(p.r, 1e-300), p.n // 8)[: p.n // 8]
-            J = np.union1d(np.union1d(J if len(J) < p.n else wrong, wrong), nearest)
-            engine = self.sweep(subset(p, J), phi, sweeps)
+        sheet, J = Sheet(p), np.empty(0, dtype=np.int64)
+        engine = self.sweep(p, None, FIRST_SWEEPS)
+        for _ in range(ROUNDS):
             phi = engine.phi()
-            if engine.errors or self.late:
+            m = sheet.margins(phi / p.scale)
+            wrong = np.flatnonzero(m <= 0)
+            if len(wrong) == 0:
+                return self.separator(phi / max(float(abs(phi).max()), 1e-300))
+            if self.late or (engine.errors and len(J)):
                 break
-        proof = self.separator(phi / max(float(abs(phi).max()), 1e-300))
-        if proof is None and len(J) < p.n and engine.errors:
-            proof = self.by_mistakes(engine, J)
+            near = np.argsort(m / np.maximum(p.r, 1e-300), kind="stable")[: max(p.n // 8, 64)]
+            J = np.union1d(J, np.union1d(wrong, near))
+            engine = self.sweep(subset(p, J), phi, sweeps)
+        proof = self.by_mistakes(engine, J) if engine.errors else None
         if proof is None and not self.late:
-            proof = self.by_mistakes(self.sweep(p, phi, FIRST_SWEEPS), np.arange(p.n))
+            proof = self.by_mistakes(self.sweep(p, engine.phi(), FIRST_SWEEPS), np.arange(p.n))
         return proof
 
     def sweep(self, p: Problem, phi: Vector | None, sweeps: int) -> SweepEngine:
@@ -163,6 +161,9 @@ class Case:
         for k in range(SNAPSHOTS):
             wrong = np.flatnonzero(engine.sheet.margins(engine.state.phi) <= 0)
             culprits = np.union1d(culprits, wrong)
+            if len(wrong) == 0 and len(J) == self.problem.n:
+                phi = engine.phi()
+                return self.separator(phi / max(float(abs(phi).max()), 1e-300))
             if len(culprits) > few or engine.errors == 0 or self.late:
                 return None
             engine.advance(1 + k // 4, True)  # strides of many lengths: a contradiction walks in a cycle
