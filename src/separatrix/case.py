@@ -28,7 +28,7 @@ from separatrix.relations import Relations, holds_on, independent_columns
 FIRST_SWEEPS = 5  # of the perceptron over all rows
 SWEEPS = 20, 200  # over those that matter, at least and at most; D/4 in between, where a Newton step costs D sweeps
 TINY = 20_000  # n D min(n, D) up to which exact arithmetic comes first
-EXACT = 20_000_000  # and up to which it is tried at all
+EXACT, PART = 20_000_000, 50_000  # and up to which it is tried at all: on all rows, on some of them
 SAMPLE, ROUNDS = 20, 10  # rows per column in a first sample, and how often it is added to
 SNAPSHOTS = 60  # of the perceptron's wrong rows
 CORE = 3_000  # rows that still pull of which a problem of their own is made
@@ -39,8 +39,9 @@ EARLY, LATE = 1e3, 1e9  # C R² from which slacks are candidates, and from which
 class Case:
     """One problem on its way to a verdict."""
 
-    def __init__(self, problem: Problem, deadline: float | None = None) -> None:
+    def __init__(self, problem: Problem, deadline: float | None = None, *, part: bool = False) -> None:
         self.problem, self.deadline = problem, deadline
+        self.part = part  # of a larger problem: not worth long arithmetic
         self.reader = Reader(problem)
         self.bracket = Bracket(problem)
         self.tool = "none"
@@ -231,7 +232,7 @@ class Case:
         J = np.arange(0, p.n, p.n // (SAMPLE * D))
         for _ in range(ROUNDS):
             core, columns = part_of(p, J)
-            proof = None if core is None else Case(core, self.deadline).settle()
+            proof = None if core is None else Case(core, self.deadline, part=True).settle()
             if proof is None or self.late:
                 return None
             if proof.claim is not Claim.SEPARABLE or proof.theta is None:
@@ -253,7 +254,7 @@ class Case:
         core, columns = part_of(self.problem, J)
         if core is None or core.n * core.d > DENSE:
             return None
-        proof = Case(core, self.deadline).settle()
+        proof = Case(core, self.deadline, part=True).settle()
         return None if proof is None else self.whole_of(proof, J, columns)
 
     def whole_of(self, proof: Proof, J: Index, columns: Index) -> Proof | None:
@@ -273,7 +274,7 @@ class Case:
 
     def by_exact(self) -> Proof | None:
         """Rational simplex on all rows: settles everything, at a price."""
-        if self.work > EXACT:
+        if self.work > (min(EXACT, PART) if self.part else EXACT):
             return None
         order = np.argsort(-self.lam, kind="stable")  # rows with weight first: the simplex enters in this order
         Z = [self.reader.integers(int(i), np.arange(self.reader.D)) for i in order]

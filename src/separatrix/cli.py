@@ -9,6 +9,7 @@ did not.
 from __future__ import annotations
 
 import json as to_json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -35,6 +36,9 @@ def plain_errors() -> Iterator[None]:
     """Expected errors as one sentence on stderr and status 2; anything else is ours to mend and keeps its traceback."""
     try:
         yield
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
     except (ValueError, OSError, ImportError) as error:
         print(f"separatrix: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
@@ -101,7 +105,10 @@ EXITS = {"separable": SEPARABLE, "inseparable": INSEPARABLE, "undecided": UNDECI
 
 def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
     """The answer in words, or as one JSON object."""
-    print(to_json.dumps(data, ensure_ascii=False) if as_json else text)
+    encoding = sys.stdout.encoding or "utf-8"
+    plain = text.replace("∞", "inf") if "∞".encode(encoding, "replace") == b"?" else text
+    shown = to_json.dumps(data) if as_json else plain.encode(encoding, "replace").decode(encoding)
+    print(shown, flush=True)
 
 
 def check_folder(path: Path | None, option: str) -> None:
@@ -201,7 +208,7 @@ def margin(
             "upper": upper,
             "ended": str(found.status),
             "theta": named(found.theta, names, intercept) if verdict is Verdict.SEPARABLE else None,
-            "support": found.support.tolist(),
+            "support": found.support.tolist() if verdict is Verdict.SEPARABLE else None,
             "seconds": found.seconds,
         }
         show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {verdict.message}", answer, json)
@@ -261,8 +268,14 @@ def verify(
         claimed = load_proof(proof)
         X, y, _ = labelled(data, target=target, header=header, missing=missing)
         holds = check(claimed, X, y)
-        text = f"{'the proof holds' if holds else 'the proof does NOT hold for these data'}: {claimed}"
-        show(text, {"holds": holds, "claim": str(claimed.claim), "argument": claimed.argument}, json)
+        wanted = (claimed.n, claimed.d)
+        reason = "" if holds else "its numbers do not fit these rows"
+        if wanted != X.shape:
+            sizes = "{:,} rows and {:,} columns".format
+            reason = f"it is about {sizes(*wanted)}, the data have {sizes(*X.shape)}"
+        text = f"the proof holds: {claimed}" if holds else f"the proof does NOT hold for these data: {reason}"
+        answer = {"holds": holds, "claim": str(claimed.claim), "argument": claimed.argument, "reason": reason}
+        show(text, answer, json)
     raise typer.Exit(0 if holds else 1)
 
 

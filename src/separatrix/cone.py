@@ -96,10 +96,22 @@ class _Cone:
         if inside is None:
             return
         yield [Fraction(float(t)) for t in inside]
+        # Dikin's ellipsoid, Σ (z_iᵀδ/m_i)² ≤ 1, lies in the cone around θ; gᵀδ is largest along H⁻¹g with
+        # H = Σ z_i z_iᵀ/m_i².
         m = self.Z @ inside
-        for line in G[np.any(G != 0, axis=1)]:
-            across = inside - 1.001 * float(line @ inside) / float(line @ line) * line
-            if (self.Z @ across > 1e-6 * m).all():
+        A = self.Z / m[:, None]
+        H = A.T @ A
+        H[np.diag_indices(len(H))] += 1e-12 * max(float(np.trace(H)), 1e-300)
+        try:
+            far = np.linalg.solve(H, G.T)
+        except np.linalg.LinAlgError:
+            return
+        for line, direction in zip(G, far.T, strict=True):
+            here, reach = float(line @ inside), float(line @ direction)
+            if here == 0 or not reach > 0:
+                continue
+            across = inside - 1.001 * here / reach * direction
+            if np.isfinite(across).all() and (self.Z @ across > 1e-9 * abs(self.Z) @ abs(across)).all():
                 yield [Fraction(float(t)) for t in across]
 
     def takes(self, functional: list[Fraction], sign: int) -> bool | None:

@@ -37,7 +37,7 @@ _MESSAGES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Separation:
     """The verdict on (X, y) with its proof.
 
@@ -65,10 +65,15 @@ class Separation:
         return self.proof is not None and verify(self.proof, X, y)
 
     def __str__(self) -> str:
-        text = f"{self.status}: {self.status.message}\nmargin in [{self.margin.lower:.6g}, {self.margin.upper:.6g}]"
+        text = f"{self.status}: {self.status.message}"
+        if self.status is not Verdict.SEPARABLE and self.proof is not None and not self.proof.intercept:
+            text += "\nonly hyperplanes through the origin were asked for; an intercept allows others"
+        text += f"\nmargin between {self.margin.lower:.6g} and {self.margin.upper:.6g} so far"
         if self.proof is not None:
             text += f"\nproof: {self.proof}"
         return text + ("\nfragile: a change of one part in 1e12 could turn this verdict" if self.fragile else "")
+
+    __repr__ = __str__
 
 
 def separate(X: Any, y: Any, *, fit_intercept: bool = False, time_limit: float | None = None) -> Separation:

@@ -23,9 +23,9 @@ from separatrix.faces import prove_kind
 from separatrix.fragile import is_fragile
 from separatrix.frames import Design, design, is_frame
 from separatrix.margin import check_time_limit
-from separatrix.problem import Problem, make_problem
+from separatrix.problem import Problem, check_no_label_missing, make_problem
 from separatrix.relations import Relations, independent_columns
-from separatrix.report import Diagnosis, Kind, Pair, advise, explain
+from separatrix.report import Diagnosis, Kind, Pair, advise, explain, label
 
 INTERCEPT = "(intercept)"
 CLASSES = 50  # more classes than this are taken for a number that was meant
@@ -91,7 +91,7 @@ def diagnose(
         proof=found.proof if len(classes) == 2 else None,
         pairs=pairs,
         target="y" if table is None else table.target,
-        counts={str(c): int(k) for c, k in zip(classes, np.bincount(codes), strict=True)},
+        counts={label(c): int(k) for c, k in zip(classes, np.bincount(codes), strict=True)},
         n=problem.n,
         dropped=0 if table is None else table.dropped,
         seconds=time.perf_counter() - began,
@@ -103,8 +103,7 @@ def _classes(labels: NDArray[Any]) -> NDArray[Any]:
         labels = labels[:, 0]
     if labels.ndim != 1:
         raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
-    if labels.dtype.kind in "Of" and (bad := [i for i, v in enumerate(labels) if v is None or v != v]):
-        raise ValueError(f"y is missing at row {bad[0]}; drop the row or give it a label.")
+    check_no_label_missing(labels)
     try:
         classes = np.unique(labels)
     except TypeError:
@@ -224,16 +223,16 @@ def _multinomial(
     )
     columns = {}
     place = {int(j): at for at, j in enumerate(kept)}
-    for position, label in enumerate(classes[1:]):
+    for position, own_class in enumerate(classes[1:]):
         for j, name in enumerate(names):
             sign = where[position * width + place[j]] if j in place else "aliased"
-            columns[f"{name} for {label} (vs {classes[0]})"] = sign
+            columns[f"{name} for {label(own_class)} (vs {label(classes[0])})"] = sign
     pairs, fragile = [], False
     for first, second in combinations(range(others + 1), 2):
         inside = (codes == first) | (codes == second)
         rows = A[inside] * np.where(codes[inside] == second, 1.0, -1.0)[:, None]
         pair, hangs = _find(rows_problem(rows, classes[[first, second]]), deadline)
-        pairs.append(Pair(str(classes[first]), str(classes[second]), pair.kind))
+        pairs.append(Pair(label(classes[first]), label(classes[second]), pair.kind))
         fragile |= hangs  # the stack repeats each entry, so only the pairs can tell
     owners = np.unique(found.separated // others)
     return Found(found.kind, found.proof, owners), columns, fragile, tuple(pairs)

@@ -206,8 +206,11 @@ def _factor_notes(name: str, levels: list[Any], n: int) -> list[str]:
     notes = []
     if len(levels) == n >= FEW:
         notes.append(f"{name!r} differs in every row, like an identifier, and so separates anything; drop it.")
-    if all(isinstance(level, str) and _reads_as_number(level) for level in levels):
+    odd = [level for level in levels if not (isinstance(level, str) and _reads_as_number(level))]
+    if not odd:
         notes.append(f"{name!r} holds numbers as text and was treated as text levels; convert it if it is a number.")
+    elif len(levels) >= FEW and len(odd) <= len(levels) // 10:
+        notes = [f"{name!r} was read as text because of {odd[0]!r}; its other values are nearly all numbers."]
     return notes
 
 

@@ -54,7 +54,7 @@ _MESSAGES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Margin:
     """lower ≤ μ ≤ upper, and what proves it.
 
@@ -86,6 +86,8 @@ class Margin:
 
     def __str__(self) -> str:
         return f"margin in [{self.lower:.10g}, {self.upper:.10g}] ({self.status}: {self.status.message})"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True)

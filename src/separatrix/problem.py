@@ -196,6 +196,17 @@ def _complain_about_row(rows: tuple[Any, ...], i: int, names: list[str] | None) 
     raise ValueError(f"X contains {value} at {where}; fill or drop it.")
 
 
+def check_no_label_missing(labels: NDArray[Any]) -> None:
+    """Complain about the first None, NaN or NA."""
+    for i, v in enumerate(labels if labels.dtype.kind in "Of" else ()):
+        try:
+            missing = v is None or bool(v != v)
+        except TypeError:  # pandas' NA is neither equal nor unequal
+            missing = True
+        if missing:
+            raise ValueError(f"y is missing at row {i}; drop the row or give it a label.")
+
+
 def _labels(y: Any, n: int) -> tuple[Vector, NDArray[Any]]:
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -204,9 +215,7 @@ def _labels(y: Any, n: int) -> tuple[Vector, NDArray[Any]]:
         raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
     if len(labels) != n:
         raise ValueError(f"X has {n} rows but y has {len(labels)} labels.")
-    missing = np.array([v is None or v != v for v in labels]) if labels.dtype.kind in "Of" else np.zeros(n, dtype=bool)
-    if missing.any():
-        raise ValueError(f"y is missing at row {int(np.flatnonzero(missing)[0])}; drop the row or give it a label.")
+    check_no_label_missing(labels)
     try:
         classes = np.unique(labels)
     except TypeError:

@@ -20,7 +20,7 @@ ESTIMATE = {
     "0": "finite",
     "+": "+∞",
     "-": "-∞",
-    "either": "not finite, sign open",
+    "either": "not determined",
     "aliased": "aliased",
     "?": "not settled",
 }
@@ -42,8 +42,8 @@ class Kind(StrEnum):
 
 _MESSAGES = {
     Kind.COMPLETE: "a hyperplane puts every row on its right side: the maximum likelihood estimate does not exist",
-    Kind.QUASI_COMPLETE: "a hyperplane puts some rows on their right side and all others in itself, none on its wrong "
-    "side: the maximum likelihood estimate does not exist",
+    Kind.QUASI_COMPLETE: "some rows are predicted perfectly, none wrongly, the others lie on the boundary: the maximum "
+    "likelihood estimate does not exist",
     Kind.OVERLAP: "no hyperplane divides the classes, not even weakly: the maximum likelihood estimate exists",
     Kind.UNDECIDED: "the kind could not be proven within the limits",
 }
@@ -58,7 +58,7 @@ class Pair:
     kind: Kind
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
     """The kind of separation, its causes, and what to do about it.
 
@@ -98,8 +98,8 @@ class Diagnosis:
 
     @property
     def infinite(self) -> tuple[str, ...]:
-        """The coefficients that have no finite estimate."""
-        return tuple(name for name, sign in self.columns.items() if sign in ("+", "-", "either"))
+        """The coefficients that run off to +∞ or -∞; in `columns` also those whose limit is not determined."""
+        return tuple(name for name, sign in self.columns.items() if sign in ("+", "-"))
 
     def _listed(self) -> list[tuple[str, str]]:
         """Coefficients with their estimates; of many, those that are not plainly finite."""
@@ -116,12 +116,14 @@ class Diagnosis:
         lines = [f"{self.kind}: {self.kind.message}", f"outcome {self.target} ({counts}), {self.n} rows"]
         if self.dropped:
             lines[-1] += f"; {self.dropped} rows with missing values left out"
-        return lines
+        return lines + [f"note: {note}" for note in self.notes]
 
     def _remarks(self) -> list[str]:
         lines = []
         if 0 < len(self.rows) < self.n:
-            lines.append(f"rows on the separated side: {len(self.rows)} of {self.n} ({some(self.rows)})")
+            lines.append(
+                f"rows on the separated side: {len(self.rows)} of {self.n} ({some(self.rows)}; counted from 0)"
+            )
         lines += list(self.facts[: SHOWN // 3])
         if len(self.facts) > SHOWN // 3:
             lines.append(f"… {len(self.facts) - SHOWN // 3} more columns that separate by themselves")
@@ -129,7 +131,6 @@ class Diagnosis:
         if self.fragile:
             lines.append("fragile: a change of one part in 1e12 in entries that look rounded could turn this")
         lines += [f"{pair.first} against {pair.second}: {pair.kind}" for pair in self.pairs]
-        lines += [f"note: {note}" for note in self.notes]
         if self.proof is not None:
             lines.append(f"proof: {self.proof.argument}")
         return lines
@@ -139,6 +140,8 @@ class Diagnosis:
         width = max([len(name) for name, _ in items] + [len("coefficient")])
         table = [f"{'coefficient':<{width}}  estimate"] + [f"{name:<{width}}  {text}".rstrip() for name, text in items]
         return "\n".join([*self._summary(), "", *table, "", *self._remarks(), f"advice: {self.advice}"])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in self._listed())
@@ -170,6 +173,11 @@ class Diagnosis:
             "dropped": self.dropped,
             "seconds": self.seconds,
         }
+
+
+def label(value: Any) -> str:
+    """A class as people write it: 1, not 1.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def some(rows: NDArray[np.int64], most: int = 8) -> str:
@@ -204,7 +212,7 @@ def explain(
             if len(inside) == 1:
                 count = int((x == 1).sum())
                 which = f"all {count} rows have" if count > 1 else "the only row has"
-                facts.append(f"{term.column} = {term.level}: {which} {target} = {classes[inside[0]]}")
+                facts.append(f"{term.column} = {term.level}: {which} {target} = {label(classes[inside[0]])}")
         elif len(classes) == 2:
             facts += _threshold(x[codes == 0], x[codes == 1], names[j], target, classes)
     return tuple(facts)
@@ -212,7 +220,7 @@ def explain(
 
 def _threshold(low: NDArray[Any], high: NDArray[Any], name: str, target: str, classes: NDArray[Any]) -> list[str]:
     """A sentence where one number splits the outcome, but for ties at the threshold."""
-    for a, b, one in ((low, high, classes[1]), (high, low, classes[0])):
+    for a, b, one in ((low, high, label(classes[1])), (high, low, label(classes[0]))):
         top, bottom = float(a.max()), float(b.min())
         if top < bottom:
             return [

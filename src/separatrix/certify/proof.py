@@ -62,7 +62,7 @@ _MESSAGES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Proof:
     """What is claimed of (X, y), and the numbers that prove it; `verify` checks them against the raw rows.
 
@@ -125,8 +125,10 @@ class Proof:
         return "gordan"
 
     def __str__(self) -> str:
-        on = f" on {len(self.rows):,} rows" if self.rows is not None else ""
+        on = "" if self.rows is None else f" on {len(self.rows):,} row{'s' * (len(self.rows) > 1)}"
         return f"{self.claim} by {self.argument}{on}: {self.claim.message}"
+
+    __repr__ = __str__
 
 
 def _distinct(indices: tuple[Any, ...], below: int) -> bool:
@@ -177,6 +179,8 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
     """Read a proof; whether it holds is for `verify` to say."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no proof file {str(path)!r}; check the path.") from None
     except (ValueError, RecursionError):  # not UTF-8, not JSON, numbers of absurd length
         raise ProofError(f"{str(path)!r} is no proof file: it is not JSON text.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -184,7 +188,8 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
     try:
         return _parse(document)
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-        raise ProofError(f"{str(path)!r} is a damaged proof file: {error}.") from None
+        missing = f"it has no field {error}" if isinstance(error, KeyError) else str(error)
+        raise ProofError(f"{str(path)!r} is a damaged proof file: {missing}.") from None
 
 
 def _parse(document: dict[str, Any]) -> Proof:
