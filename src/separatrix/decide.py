@@ -109,5 +109,5 @@ def separate(X: Any, y: Any, *, fit_intercept: bool = False, time_limit: float |
         status = Verdict.INSEPARABLE
         bracket.lower = bracket.upper = 0.0
     seconds = time.perf_counter() - began
-    margin = bracket.margin(MarginStatus.STOPPED, case.steps, seconds)
+    margin = bracket.margin(MarginStatus.PARTIAL, case.steps, seconds)
     return Separation(status, theta, margin, proof, fragile, case.tool, seconds)

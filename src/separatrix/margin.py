@@ -38,6 +38,7 @@ class MarginStatus(StrEnum):
     ROUNDING = "rounding"
     TIME_LIMIT = "time-limit"
     STOPPED = "stopped"
+    PARTIAL = "partial"
 
     @property
     def message(self) -> str:
@@ -50,6 +51,7 @@ _MESSAGES = {
     MarginStatus.NO_MARGIN: "no margin beyond rounding; separate() says whether none exists, with a proof",
     MarginStatus.ROUNDING: "rounding keeps the bracket from closing further; it holds all the same",
     MarginStatus.TIME_LIMIT: "the time limit was reached; the bracket holds all the same",
+    MarginStatus.PARTIAL: "as far as the verdict needed it; max_margin() narrows it",
     MarginStatus.STOPPED: "stopped by the callback; the bracket holds all the same",
 }
 
