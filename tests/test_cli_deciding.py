@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -98,6 +101,18 @@ def test_a_written_proof_verifies_and_fails_on_other_data(invoke, table, tmp_pat
     done = invoke("verify", "y.proof", other, "--target", "y", "--json")
     assert done.exit_code == 1
     assert json.loads(done.stdout)["holds"] is False
+    short = table("\n".join(SEPARABLE.splitlines()[:-1]), "short.csv")
+    assert "4 rows and 2 columns, the data have 3 rows" in invoke("verify", "y.proof", short, "--target", "y").stdout
+
+
+def test_a_console_without_unicode_is_borne(table, tmp_path):
+    lines = ["ward,age,died"] + [f"{w},{a},{d}" for w, a, d in zip("aabbabcc", range(30, 38), "01010111", strict=True)]
+    command = [sys.executable, "-m", "separatrix.cli", "diagnose", str(table("\n".join(lines))), "--target", "died"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == 1
+    assert "+inf" in done.stdout
+    assert done.stderr == ""
 
 
 def test_every_kind_of_file_gets_the_same_answer(invoke, table, tmp_path):

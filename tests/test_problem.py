@@ -181,3 +181,9 @@ def test_public_names_are_exactly_all():
     assert all(getattr(separatrix, name) is not None for name in separatrix.__all__)
     with pytest.raises(AttributeError, match="no attribute 'solv'"):
         _ = separatrix.solv
+
+
+def test_a_missing_label_of_pandas_is_found():
+    y = pd.array([True, None, False], dtype="boolean")
+    with pytest.raises(ValueError, match="y is missing at row 1"):
+        make_problem(np.eye(3), y)

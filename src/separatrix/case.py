@@ -1,8 +1,9 @@
 """One problem on its way to a verdict: tools tried cheapest first, until one yields a proof that checks.
 
-Zero rows and contradictory duplicates; a perceptron with a budget; the Newton path of `newton`, whose θ are checked as
-separators and whose slacks as Gordan weights after each stage; exact arithmetic where the data are small enough, first
-of all where they are tiny. Whatever is claimed was checked by `certify` from the raw rows.
+Zero rows and contradictory duplicates; a perceptron with a budget; a sample of the rows where they far outnumber the
+columns; the Newton path of `newton`, whose θ are checked as separators and whose slacks as Gordan weights after each
+stage; exact arithmetic where the data are small enough, first of all where they are tiny. Whatever is claimed was
+checked by `certify` from the raw rows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from separatrix.certify.rows import Index, Reader
 from separatrix.engines.base import Sheet
 from separatrix.engines.rowwise import SweepEngine
 from separatrix.exact import OutOfTimeError, face
+from separatrix.kernels.rows import row_norms
 from separatrix.margin import Bracket
 from separatrix.methods import parse_method
 from separatrix.newton import WIDE, Path, Rows, onto_gordan
@@ -103,24 +105,15 @@ class Case:
                 return self.claim(Claim.INSEPARABLE, rows=(min(i, j), max(i, j)), weights=(1.0, 1.0))
         return None
 
-    def separator(self, theta: Vector, exact: list[Fraction] | None = None) -> Proof | None:
+    def separator(self, theta: Vector) -> Proof | None:
         """θ (d + 1 entries) as a proof of separability; its margin goes into the bracket."""
-        p = self.problem
+        top = float(abs(theta).max())
+        if not 0 < top < np.inf:
+            return None
+        theta = theta / top
         with np.errstate(over="ignore", invalid="ignore"):
             self.bracket.try_theta(theta)
-        parts = tuple(exact) if exact is not None else tuple(p.unpad(theta).tolist())
-        if exact is None and not np.isfinite(theta).all():
-            return None
-        if exact is not None:  # floats, where they serve as well, make the smaller proof
-            short = np.array([float(t) for t in exact]) if all(abs(t) < 10**300 for t in exact) else None
-            if short is not None:
-                proof = self.claim(Claim.SEPARABLE, theta=tuple(short.tolist()))
-                if proof is not None:
-                    return proof
-            proof = self.by_newton()  # a vertex of the cone may not survive rounding where a point inside does
-            if proof is not None:
-                return proof
-        return self.claim(Claim.SEPARABLE, theta=parts)
+        return self.claim(Claim.SEPARABLE, theta=tuple(self.problem.unpad(theta).tolist()))
 
     def by_perceptron(self) -> Proof | None:
         """The row-at-a-time perceptron: some sweeps over all rows, then over those that are wrong or nearly so."""
@@ -136,7 +129,7 @@ class Case:
             m = sheet.margins(phi / p.scale)
             wrong = np.flatnonzero(m <= 0)
             if len(wrong) == 0:
-                return self.separator(phi / max(float(abs(phi).max()), 1e-300))
+                return self.separator(phi)
             if self.late or (engine.errors and len(J)):
                 break
             near = np.argsort(m / np.maximum(p.r, 1e-300), kind="stable")[: max(p.n // 8, 64)]
@@ -163,8 +156,7 @@ class Case:
             wrong = np.flatnonzero(engine.sheet.margins(engine.state.phi) <= 0)
             culprits = np.union1d(culprits, wrong)
             if len(wrong) == 0 and len(J) == self.problem.n:
-                phi = engine.phi()
-                return self.separator(phi / max(float(abs(phi).max()), 1e-300))
+                return self.separator(engine.phi())
             if len(culprits) > few or engine.errors == 0 or self.late:
                 return None
             engine.advance(1 + k // 4, True)  # strides of many lengths: a contradiction walks in a cycle
@@ -243,7 +235,7 @@ class Case:
             wrong = np.flatnonzero(m <= 0)
             if len(wrong) == 0:
                 return self.separator(theta)
-            worst = wrong[np.argsort(m[wrong] / p.r[wrong], kind="stable")[: SAMPLE * D // 2]]
+            worst = wrong[np.argsort(m[wrong] / np.maximum(p.r[wrong], 1e-300), kind="stable")[: SAMPLE * D // 2]]
             J = np.union1d(J, worst)
             if len(J) > p.n // 2:
                 break
@@ -295,7 +287,8 @@ class Case:
             scaled = [t / big for t in theta]
             vector = np.zeros(self.problem.d + 1)
             vector[: len(scaled)] = [float(t) for t in scaled]
-            return self.separator(vector, scaled)
+            # Floats make the smaller proof. This vertex of the cone may not survive rounding where a point inside does.
+            return self.separator(vector) or self.by_newton() or self.claim(Claim.SEPARABLE, theta=tuple(scaled))
         if len(rows) == self.problem.n:
             return self.claim(Claim.OVERLAP, rows=rows, weights=weights)
         return self.claim(Claim.QUASI_COMPLETE, theta=tuple(theta), rows=rows, weights=weights)
@@ -323,7 +316,6 @@ def equilibrated(problem: Problem) -> Rows:
     """Rows of length about 1 and columns of size about 1, by powers of two; as they are where they are even."""
     rho = power_of_two(problem.r)
     size = np.zeros(problem.d + 1)
-    size[-1] = problem.bias
     for lo in range(0, problem.n, 2048):
         part = slice(lo, min(lo + 2048, problem.n))
         scale = abs(problem.sign[part]) * rho[part]
@@ -336,7 +328,7 @@ def equilibrated(problem: Problem) -> Rows:
             with np.errstate(over="ignore"):
                 top = (abs(problem.rows[0][part]) * scale[:, None]).max(axis=0)
         size[:-1] = np.maximum(size[:-1], top)
-        size[-1] = max(size[-1] if problem.bias == 0 else 0.0, float(scale.max()) * problem.bias)
+        size[-1] = max(size[-1], float(scale.max()) * problem.bias)
     used = size[size > 0]
     if len(used) and used.min() * 1024 > used.max() and problem.r.min() * 1024 > problem.r.max():
         return Rows(problem)
@@ -373,8 +365,8 @@ def subset(problem: Problem, J: Index) -> Problem:
 
 def rows_problem(Z: Vector, classes: Any) -> Problem:
     """Rows z_i given as they are, all of sign +1 and without an intercept of their own."""
-    r = np.sqrt(np.einsum("ij,ij->i", Z, Z))
-    ones = np.ones(len(Z))
     Z = np.ascontiguousarray(Z)
     Z.flags.writeable = False
+    r, ones = np.empty(len(Z)), np.ones(len(Z))
+    row_norms((Z,), r)
     return Problem((Z,), ones, ones, r, 1.0, 0.0, classes, Z.shape[1])

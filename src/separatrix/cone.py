@@ -22,6 +22,7 @@ from separatrix.newton import Path
 from separatrix.problem import Vector
 from separatrix.relations import independent_columns
 
+SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
 EXACT = 10 * TINY  # rows times unknowns squared up to which signs are settled in rational arithmetic
 
 
@@ -50,7 +51,7 @@ def directions(reader: Reader, separated: Index, deadline: float | None = None) 
             out.append("0")
             continue
         up, down = cone.takes(functional, 1), cone.takes(functional, -1)
-        out.append({(True, True): "either", (True, False): "+", (False, True): "-"}.get((up, down), "?"))  # type: ignore[arg-type]
+        out.append(SIGNS.get((up, down), "?"))
     return out
 
 

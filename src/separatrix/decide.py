@@ -68,7 +68,8 @@ class Separation:
         text = f"{self.status}: {self.status.message}"
         if self.status is not Verdict.SEPARABLE and self.proof is not None and not self.proof.intercept:
             text += "\nonly hyperplanes through the origin were asked for; an intercept allows others"
-        text += f"\nmargin between {self.margin.lower:.6g} and {self.margin.upper:.6g} so far"
+        if self.status is not Verdict.INSEPARABLE:
+            text += f"\nmargin between {self.margin.lower:.6g} and {self.margin.upper:.6g}, as far as was needed"
         if self.proof is not None:
             text += f"\nproof: {self.proof}"
         return text + ("\nfragile: a change of one part in 1e12 could turn this verdict" if self.fragile else "")

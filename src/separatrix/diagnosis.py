@@ -23,7 +23,7 @@ from separatrix.faces import prove_kind
 from separatrix.fragile import is_fragile
 from separatrix.frames import Design, design, is_frame
 from separatrix.margin import check_time_limit
-from separatrix.problem import Problem, check_no_label_missing, make_problem
+from separatrix.problem import Problem, make_problem, read_labels
 from separatrix.relations import Relations, independent_columns
 from separatrix.report import Diagnosis, Kind, Pair, advise, explain, label
 
@@ -64,8 +64,8 @@ def diagnose(
         if isinstance(y, str):
             raise ValueError(f"y is the column name {y!r}, but X is no data frame; pass one label per row.")
         names = None
-    labels = np.asarray(y)
-    classes = _classes(labels)
+    labels, classes = read_labels(y)
+    _check_classes(classes)
     # With more than two classes the first against the rest: what is checked here is X.
     problem = make_problem(X, labels if len(classes) == 2 else labels == classes[0], fit_intercept=fit_intercept)
     names = [f"x{j}" for j in range(problem.d)] if names is None else names
@@ -98,23 +98,13 @@ def diagnose(
     )
 
 
-def _classes(labels: NDArray[Any]) -> NDArray[Any]:
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
-    check_no_label_missing(labels)
-    try:
-        classes = np.unique(labels)
-    except TypeError:
-        raise ValueError("y mixes labels that cannot be ordered (numbers and text, say); use one type.") from None
+def _check_classes(classes: NDArray[Any]) -> None:
     if len(classes) == 1:
         raise ValueError(f"y has one class only ({classes[0]}); a diagnosis needs two or more.")
     if len(classes) > CLASSES:
         raise ValueError(
             f"y has {len(classes)} different values; a diagnosis needs classes, at most {CLASSES} of them."
         )
-    return classes
 
 
 def _independent(problem: Problem) -> tuple[Index, Relations]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.case import Case, equilibrated
+from separatrix.case import DENSE, Case, equilibrated
 from separatrix.certify import Claim, Proof
 from separatrix.certify.check import slack
 from separatrix.certify.rows import Index, Reader, gamma
@@ -23,7 +23,6 @@ from separatrix.relations import independent_columns
 
 CHANGE = 1e-12
 TRIES = 60  # Newton steps towards a sturdier separator
-DENSE = 50_000_000
 
 
 def rounded(A: Vector) -> NDArray[np.bool_]:
@@ -37,7 +36,7 @@ def is_fragile(case: Case, proof: Proof, *, kind: bool = False) -> bool:
     if proof.claim is Claim.SEPARABLE:
         return not _sturdy_separator(case, proof)
     if proof.rows is None or proof.weights is None or len(proof.rows) * case.reader.D > DENSE:
-        return False
+        return True  # nothing was shown
     rows = np.array(proof.rows, dtype=np.int64)
     if not _sturdy_weights(case.reader, proof, rows):
         return True

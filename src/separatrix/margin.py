@@ -64,7 +64,7 @@ class Margin:
     ----------
     lower, upper : the bracket, in the units of X
     theta : unit vector with every margin at least `lower` (the intercept, if any, last and beside the norm)
-    weights : λ, one weight per row, with ‖Zᵀλ‖ = `upper`
+    weights : λ, one weight per row, with ‖Zᵀλ‖ at most `upper`
     support : rows with λ > 0
     """
 
@@ -117,12 +117,12 @@ class Bracket:
         self.lower, self.theta = 0.0, np.zeros(problem.d + 1)
         self.upper, self.weights = inf, np.zeros(problem.n)
 
-    def try_theta(self, theta: Vector, m: Vector | None = None) -> float:
+    def try_theta(self, theta: Vector, m: Vector | None = None) -> None:
         """min z_iᵀθ/‖θ‖, rounded down, over the best intercept; kept if it raises the lower end."""
         problem, w = self.problem, theta[:-1]
         length = float(norm(w))
         if not isfinite(length) or length == 0.0:
-            return -inf
+            return
         theta = theta / length
         m = self.sheet.margins(theta) if m is None else m / length
         if problem.bias:  # moving the intercept adds to one class what it takes from the other
@@ -136,15 +136,14 @@ class Bracket:
             self.lower, self.theta = low, theta
         elif not self.theta.any():
             self.theta = theta
-        return low
 
-    def try_weights(self, lam: Vector) -> float:
+    def try_weights(self, lam: Vector) -> None:
         """‖Zᵀλ‖, rounded up; kept if it lowers the upper end."""
         lam = np.where(self.live, lam, 0.0)
         for side in self.sides:
             total = float(lam[side].sum())
             if not isfinite(total) or total <= 0.0:
-                return inf
+                return
             lam[side] /= total * len(self.sides)
         idx = np.flatnonzero(lam)
         pull = self.sheet.sum(idx, lam)
@@ -152,7 +151,6 @@ class Bracket:
         up = (float(norm(pull[:-2])) + slack) * (1.0 + (len(idx) + self.problem.d + 8) * EPS)
         if up < self.upper:
             self.upper, self.weights = up, lam
-        return up
 
     def closed(self, rtol: float) -> bool:
         """Whether the bracket is narrow enough."""
@@ -161,11 +159,10 @@ class Bracket:
     def margin(self, status: MarginStatus, steps: int, seconds: float) -> Margin:
         """The bracket in the user's units."""
         p = self.problem
-        theta = self.theta.copy()
         return Margin(
             lower=self.lower * p.scale,
             upper=self.upper * p.scale,
-            theta=p.unpad(theta),
+            theta=p.unpad(self.theta),
             weights=self.weights.copy(),
             status=status,
             n_steps=steps,

@@ -222,14 +222,13 @@ def qr_step(rows: Rows, J: Index, C: float, target: Vector) -> Vector | None:
 
 
 def cg_step(rows: Rows, J: Index, C: float, target: Vector, theta: Vector, tolerance: float) -> Vector:
-    """θ of the normal equations by conjugate gradients from the present θ, preconditioned by the diagonal."""
+    """θ of the normal equations of CSR rows by conjugate gradients from the present θ, diagonal preconditioner."""
     ridge = np.full(rows.d + 1, 1.0 / C)
     ridge[rows.d] = 0.0
-    squares = rows.csr[J].astype(np.float64).power(2).T @ rows.sign[J] ** 2 if rows.csr is not None else None
     diagonal = np.ones(rows.d + 1)
-    if squares is not None:
-        diagonal[: rows.d] = squares * rows.kappa[: rows.d] ** 2 + 1.0 / C
-        diagonal[rows.d] = max(float(np.sum((rows.sign[J] * rows.problem.bias * rows.kappa[rows.d]) ** 2)), 1e-300)
+    squares = rows.csr[J].astype(np.float64).power(2).T @ rows.sign[J] ** 2
+    diagonal[: rows.d] = squares * rows.kappa[: rows.d] ** 2 + 1.0 / C
+    diagonal[rows.d] = max(float(np.sum((rows.sign[J] * rows.problem.bias * rows.kappa[rows.d]) ** 2)), 1e-300)
     goal = rows.sum(J, target)
     x = theta.copy()
     res = goal - ridge * x - rows.sum(J, rows.margins(x, J))

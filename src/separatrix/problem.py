@@ -196,8 +196,13 @@ def _complain_about_row(rows: tuple[Any, ...], i: int, names: list[str] | None) 
     raise ValueError(f"X contains {value} at {where}; fill or drop it.")
 
 
-def check_no_label_missing(labels: NDArray[Any]) -> None:
-    """Complain about the first None, NaN or NA."""
+def read_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """One label per row and the classes in order; shape, missing labels and mixed types are complained about here."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
     for i, v in enumerate(labels if labels.dtype.kind in "Of" else ()):
         try:
             missing = v is None or bool(v != v)
@@ -205,21 +210,16 @@ def check_no_label_missing(labels: NDArray[Any]) -> None:
             missing = True
         if missing:
             raise ValueError(f"y is missing at row {i}; drop the row or give it a label.")
+    try:
+        return labels, np.unique(labels)
+    except TypeError:
+        raise ValueError("y mixes labels that cannot be ordered (numbers and text, say); use one type.") from None
 
 
 def _labels(y: Any, n: int) -> tuple[Vector, NDArray[Any]]:
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
+    labels, classes = read_labels(y)
     if len(labels) != n:
         raise ValueError(f"X has {n} rows but y has {len(labels)} labels.")
-    check_no_label_missing(labels)
-    try:
-        classes = np.unique(labels)
-    except TypeError:
-        raise ValueError("y mixes labels that cannot be ordered (numbers and text, say); use one type.") from None
     if len(classes) != 2:
         shown = ", ".join(str(c) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
         plural = "class" if len(classes) == 1 else "classes"

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.certify.rows import Index, Reader, as_integers
+from separatrix.certify.rows import Index, Reader, as_integers, relation_vector
 from separatrix.exact import echelon, has_flint, solve_system
 from separatrix.problem import Vector
 
@@ -21,15 +21,6 @@ Relations = dict[int, dict[int, Fraction]]
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 SMALL = 100_000  # rows times columns squared up to which nothing is guessed
 SYSTEM = 50, 400  # unknowns up to which coefficients are solved for exactly, without and with FLINT
-
-
-def relation_vector(D: int, j: int, terms: dict[int, Fraction]) -> list[Fraction]:
-    """v with a_iᵀv = Σ c a_ik - a_ij."""
-    v = [Fraction(0)] * D
-    v[j] = Fraction(-1)
-    for k, c in terms.items():
-        v[k] = Fraction(c)
-    return v
 
 
 def holds_on(reader: Reader, K: Index, relations: Relations, rows: Index | None = None) -> NDArray[np.bool_]:

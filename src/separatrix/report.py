@@ -202,7 +202,9 @@ def explain(
     facts = []
     for j in range(problem.d):
         if not any(
-            sign in ("+", "-", "either") for name, sign in columns.items() if name.split(" for ")[0] == names[j]
+            sign in ("+", "-", "either")
+            for name, sign in columns.items()
+            if name == names[j] or (len(classes) > 2 and name.startswith(f"{names[j]} for "))
         ):
             continue
         x = X[:, j]
@@ -236,7 +238,7 @@ def advise(
 ) -> str:
     """What to do next, in the user's words."""
     parts = []
-    levels = [fact.split(":")[0] for fact in facts if " = " in fact.split(":")[0]]
+    levels = [fact.rsplit(": ", 1)[0] for fact in facts if " = " in fact.rsplit(": ", 1)[0]]
     remedies = (
         "penalise (Firth's method, for instance FirthLogisticRegression of the package firthmodels, or a ridge), or "
         "use exact logistic regression if the data are few; do not report standard errors or p-values of the plain fit"

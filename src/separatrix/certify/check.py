@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certify.proof import Claim, Proof
-from separatrix.certify.rows import TINY, Index, Reader, U, as_integers, gamma, two_product
+from separatrix.certify.rows import TINY, Index, Reader, U, as_integers, gamma, relation_vector, two_product
 from separatrix.problem import Problem, Vector, make_problem
 
 LOST = 1e-150  # more than the root of any sum of squares that vanish
@@ -95,13 +95,7 @@ def relations_hold(reader: Reader, proof: Proof, rows: Index | None) -> bool:
     if len(zero) and not reader.zero(zero, rows).all():
         return False
     for j, terms in proof.relations.items():
-        if not kept.issuperset(terms):
-            return False
-        v: list[Any] = [0.0] * reader.D
-        v[j] = Fraction(-1)
-        for k, c in terms.items():
-            v[k] = Fraction(c)
-        if reader.signs(v, rows).any():
+        if not kept.issuperset(terms) or reader.signs(relation_vector(reader.D, j, terms), rows).any():
             return False
     return True
 

@@ -6,7 +6,7 @@ float64 is a whole number times a power of two, so products and sums of them are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import fsum, lcm
 from typing import Any
@@ -66,6 +66,15 @@ def error_free_signs(A: Vector, part: list[int]) -> Signs | None:
             return np.zeros(len(A), dtype=np.int8)
     both = np.hstack([high, low])
     return np.sign([fsum(line) for line in both.tolist()]).astype(np.int8)  # fsum rounds the exact sum once
+
+
+def relation_vector(D: int, j: int, terms: Mapping[int, Any]) -> list[Fraction]:
+    """v with a_iᵀv = Σ c a_ik - a_ij, which is zero where column j is that combination."""
+    v = [Fraction(0)] * D
+    v[j] = Fraction(-1)
+    for k, c in terms.items():
+        v[k] = Fraction(c)
+    return v
 
 
 class Reader:
