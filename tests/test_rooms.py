@@ -17,6 +17,7 @@ ROOMS = [
     "trace",
     "engines",
     "checkpoint",
+    "run",
     "loop",
     "theory",
     "newton",  # one path to the margin's two ends

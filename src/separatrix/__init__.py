@@ -14,28 +14,43 @@ if TYPE_CHECKING:
     from separatrix.decide import Separation, Verdict, separate
     from separatrix.diagnosis import diagnose
     from separatrix.engines import Gram
-    from separatrix.loop import Run, Status, solve
+    from separatrix.estimators import (
+        BatchPerceptron,
+        LogisticGD,
+        MaxMarginClassifier,
+        NormalizedBatchPerceptron,
+        NormalizedLogisticGD,
+        Perceptron,
+    )
+    from separatrix.loop import solve
     from separatrix.margin import Margin, MarginStatus, max_margin
     from separatrix.report import Diagnosis, Kind
+    from separatrix.run import Run, Status
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.trace import Trace
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BatchPerceptron": "estimators",
     "Checkpoint": "checkpoint",
     "CheckpointError": "checkpoint",
     "Claim": "certify",
     "Diagnosis": "report",
     "Gram": "engines",
     "Kind": "report",
+    "LogisticGD": "estimators",
     "Margin": "margin",
     "MarginStatus": "margin",
+    "MaxMarginClassifier": "estimators",
+    "NormalizedBatchPerceptron": "estimators",
+    "NormalizedLogisticGD": "estimators",
+    "Perceptron": "estimators",
     "Proof": "certify",
     "ProofError": "certify",
-    "Run": "loop",
+    "Run": "run",
     "Separation": "decide",
-    "Status": "loop",
+    "Status": "run",
     "Trace": "trace",
     "Verdict": "decide",
     "bounds": "theory",
@@ -53,14 +68,20 @@ _HOMES = {
 }
 
 __all__ = [
+    "BatchPerceptron",
     "Checkpoint",
     "CheckpointError",
     "Claim",
     "Diagnosis",
     "Gram",
     "Kind",
+    "LogisticGD",
     "Margin",
     "MarginStatus",
+    "MaxMarginClassifier",
+    "NormalizedBatchPerceptron",
+    "NormalizedLogisticGD",
+    "Perceptron",
     "Proof",
     "ProofError",
     "Run",

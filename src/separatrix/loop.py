@@ -7,124 +7,27 @@ separator, which is the paper's second finding.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from enum import StrEnum
-from math import isinf
+from collections.abc import Callable, Iterator, Sequence
+from math import inf, isinf
 from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 
 from separatrix.checkpoint import Checkpoint, Saved, describe, fresh_seed, restore, write
-from separatrix.engines import Engine, Gram, Sheet, make_engine, rule_of
+from separatrix.engines import Gram, Sheet, make_engine, rule_of
 from separatrix.engines.base import sharpness as sharpness_at
 from separatrix.engines.base import threads, unit_of
+from separatrix.engines.rowwise import SweepEngine, sweep_together
 from separatrix.methods import Method, parse_method
-from separatrix.problem import Problem, Vector, make_problem
-from separatrix.trace import Measure, Recorder, Trace, check_record
+from separatrix.problem import INTERCEPT_SCALE, Problem, Vector, make_problem, relabel
+from separatrix.run import Iterate, Run, Status, Stop, times
+from separatrix.trace import Recorder, check_record
 
+SMALL = 64 << 20  # bytes of rows up to which the states of any number of perceptrons may stand beside them
+ENDLESS = 1 << 60
+STATE = 80  # bytes of rows per row that the state of each one more must be matched by
 SLICE = 0.1  # seconds of compiled work between two looks at the keyboard and the clock
-
-
-class Status(StrEnum):
-    """How a run ended; `message` says what that means."""
-
-    SEPARATED = "separated"
-    MAX_ITER = "max-iter"
-    STOPPED = "stopped"
-    INTERRUPTED = "interrupted"
-    ROUNDED = "rounded"
-
-    @property
-    def message(self) -> str:
-        """One sentence to act on."""
-        return {
-            Status.SEPARATED: "every row has a positive margin, checked on the raw data",
-            Status.MAX_ITER: "iteration budget spent; this proves nothing about separability, see separate()",
-            Status.STOPPED: "your stop rule or callback ended the run",
-            Status.INTERRUPTED: "interrupted from the keyboard; this is the run so far",
-            Status.ROUNDED: "a margin is zero to rounding: floats cannot tell whether this separates, see separate()",
-        }[self]
-
-
-@dataclass(frozen=True)
-class Run:
-    """The result of `solve`.
-
-    Attributes
-    ----------
-    status : how it ended, with a sentence in `status.message`
-    separated : whether `theta` puts every row on its right side, just checked on the raw data
-    n_iter : updates made; when the run stopped because it separated, the first t at which θ_t separates
-    theta : θ_t at finite step size, φ_t at step size ∞ (the last entry is the intercept's, if there is one)
-    phi : θ_t/γ, safe for any step size
-    engine : the engine that was used
-    seconds : time spent on iterations and their set-up; recording and checkpoints are not counted
-    trace : columns over the recorded iterates
-    stats : what it cost: rows read, columns read and held, sweeps of the perceptron
-    """
-
-    method: str
-    step_size: float
-    status: Status
-    separated: bool
-    n_iter: int
-    theta: Vector
-    phi: Vector
-    engine: str
-    seconds: float
-    trace: Trace = field(repr=False)
-    stats: dict[str, int] = field(repr=False)
-
-    def __str__(self) -> str:
-        step = "" if isinf(self.step_size) else f", step size {self.step_size:g}"
-        return (
-            f"{self.method}{step}: {self.status} after {self.n_iter:,} iterations "
-            f"({self.engine} engine, {self.seconds:.3g} s): {self.status.message}."
-        )
-
-
-class Iterate:
-    """One iterate, as `stop` and `callback` see it; valid during the call."""
-
-    def __init__(self, engine: Engine, method: Method, problem: Problem) -> None:
-        self._engine, self._method, self._problem = engine, method, problem
-        self.t = engine.t
-        self._measure: Measure | None = None
-
-    @property
-    def phi(self) -> Vector:
-        """φ_t = θ_t/γ."""
-        return self._problem.unpad(self._engine.phi())
-
-    @property
-    def theta(self) -> Vector:
-        """θ_t (φ_t at step size ∞)."""
-        return times(self._method.gamma, self.phi)
-
-    @property
-    def measure(self) -> Measure:
-        """Errors, accuracy, loss, grad_norm, theta_norm and min_margin."""
-        if self._measure is None:
-            self._measure = self._engine.measure()
-        return self._measure
-
-    @property
-    def errors(self) -> int:
-        """Rows on the wrong side."""
-        return self.measure.errors
-
-
-Stop = Literal["separated"] | Callable[[Iterate], Any] | None
-
-
-def times(gamma: float, phi: Vector) -> Vector:
-    """θ = γφ, or φ at γ = ∞."""
-    if isinf(gamma):
-        return phi
-    with np.errstate(over="ignore", under="ignore"):
-        return gamma * phi
 
 
 def solve(
@@ -134,12 +37,14 @@ def solve(
     *,
     step_size: float | None = None,
     max_iter: int = 100_000,
+    max_epochs: int | None = None,
     engine: str | Gram = "auto",
     theta0: Any = None,
     stop: Stop = "separated",
     record: str | int | None = "log",
     sample_weight: Any = None,
     fit_intercept: bool = False,
+    intercept_scale: float | Literal["auto"] = INTERCEPT_SCALE,
     callback: Callable[[Iterate], Any] | None = None,
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     random_state: int | np.random.Generator | None = None,
@@ -155,12 +60,15 @@ def solve(
     method : "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron" or "perceptron"
     step_size : γ in (0, ∞] for the logistic two, 1 by default; ∞ makes them the perceptrons
     max_iter : updates to make at most
+    max_epochs : passes over the data to make at most: sweeps of the perceptron, updates of the others
     engine : "dense", "lazy", "gram", or "auto"; the iterates are the same; `Gram(memory=…, dtype=…)` sets its options
     theta0 : where to start, 0 by default
     stop : "separated"; None to run on to max_iter; or a callable of the iterate, asked at each one
-    record : "log" (thinning geometrically), "all", a period, or None; the last iterate is always recorded
+    record : "log" (thinning geometrically), "all", a period, "epoch" (after each pass over the data), or None; the last
+        iterate is always recorded
     sample_weight : s_i ≥ 0; whole numbers equal repeated rows, 0 removes a row; not for the perceptron
-    fit_intercept : append a constant column of 1; its entry of θ comes last
+    fit_intercept : append a constant column; its entry of θ comes last
+    intercept_scale : the value of that column, or "auto" for a fifth of the rows' root mean square length
     callback : called with every recorded iterate; a true answer ends the run
     checkpoint : a file to save the run to every 30 s and continue from if it exists; `Checkpoint(path, every=…)`
     random_state : seed for order="random"
@@ -181,21 +89,24 @@ def solve(
     how = parse_method(method, step_size, order)
     if sample_weight is not None and how.order is not None:
         raise ValueError("the row-at-a-time perceptron takes no sample_weight: repeat rows, or use a batch method.")
-    if not isinstance(max_iter, int | np.integer) or isinstance(max_iter, bool) or max_iter < 0:
-        raise ValueError(f"max_iter must be a whole number, 0 or more, got {max_iter!r}.")
+    check_count("max_iter", max_iter)
+    check_count("max_epochs", 0 if max_epochs is None else max_epochs)
     if not (stop is None or stop == "separated" or callable(stop)):
         raise ValueError(f'stop must be "separated", None or a callable, got {stop!r}.')
     if sharpness and isinf(how.gamma):
         raise ValueError("sharpness needs a finite step_size: the perceptron loss is flat almost everywhere.")
     every = check_record(record)
     began = time.perf_counter()
-    problem = make_problem(X, y, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    problem = make_problem(
+        X, y, sample_weight=sample_weight, fit_intercept=fit_intercept, intercept_scale=intercept_scale
+    )
     walker = Walk(
         problem,
         how,
         engine=engine,
         theta0=check_theta0(theta0, problem),
         max_iter=int(max_iter),
+        max_epochs=inf if max_epochs is None else max_epochs,
         stop=stop,
         recorder=Recorder(every, sharpness),
         callback=callback,
@@ -206,6 +117,88 @@ def solve(
     for _ in walker.iterates():
         pass
     return walker.run()
+
+
+def solve_each(
+    X: Any,
+    labels: Sequence[Any],
+    method: str,
+    *,
+    step_size: float | None = None,
+    max_iter: int | None = None,
+    max_epochs: int | None = None,
+    engine: str | Gram = "auto",
+    theta0: Sequence[Any] | None = None,
+    record: str | int | None = None,
+    sample_weight: Any = None,
+    fit_intercept: bool = False,
+    intercept_scale: float | Literal["auto"] = INTERCEPT_SCALE,
+    callbacks: Sequence[Callable[[Iterate], Any]] | None = None,
+    random_state: int | None = None,
+    order: str = "cyclic",
+    average: bool = False,
+) -> list[Run]:
+    """One run per labelling of the same rows, each as `solve` would make it: one-vs-rest problems, say.
+
+    `labels` has one row of ±1 per problem, and a problem may lack one of the two; `theta0` and `callbacks` have one
+    entry per problem. Rows are checked once, and perceptrons that need not be recorded go through them together: a row
+    is fetched from memory once for all. With `average`, for the perceptron's sweeps, each run has the mean of φ over
+    the rows visited. Ctrl-C is passed on.
+    """
+    how, every = parse_method(method, step_size, order), check_record(record)
+    base = make_problem(
+        X,
+        labels[0],
+        signed=True,
+        sample_weight=sample_weight,
+        fit_intercept=fit_intercept,
+        intercept_scale=intercept_scale,
+    )
+    starts: Sequence[Any] = [None] * len(labels) if theta0 is None else theta0
+    seed = check_seed(random_state)
+    seed = fresh_seed() if seed is None else seed
+    # Perceptrons of which only the end is wanted go through the rows together.
+    together = 1
+    if how.order in ("cyclic", "random") and every is None and engine != "gram" and not isinstance(engine, Gram):
+        together = len(labels) if base.nbytes < SMALL else max(1, base.nbytes // (STATE * base.n))
+    runs: list[Run] = []
+    for lo in range(0, len(labels), together):
+        walks = [
+            Walk(
+                relabel(base, labels[k]),
+                how,
+                engine=engine,
+                theta0=check_theta0(starts[k], base),
+                max_iter=ENDLESS if max_iter is None else max_iter,
+                max_epochs=inf if max_epochs is None else max_epochs,
+                recorder=Recorder(every, False),
+                callback=None if callbacks is None else callbacks[k],
+                seed=seed,
+                average=average,
+            )
+            for k in range(lo, min(lo + together, len(labels)))
+        ]
+        if len(walks) > 1:
+            sweep_walks(walks)
+        for walk in walks:
+            for _ in walk.iterates():
+                pass
+            if walk.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+        runs += [walk.run() for walk in walks]
+    return runs
+
+
+def sweep_walks(walks: Sequence[Walk]) -> None:
+    """Sweep after sweep of all perceptrons together, until each is right or has made its sweeps; it then ends alone."""
+    while True:
+        going = [w for w in walks if w.engine.errors and w.engine.epoch < w.max_epochs and w.engine.t < w.max_iter]
+        if not going:
+            return
+        began = time.perf_counter()
+        sweep_together([w.engine for w in going if isinstance(w.engine, SweepEngine)])
+        for walk in going:
+            walk.seconds += (time.perf_counter() - began) / len(going)
 
 
 class Pace:
@@ -254,14 +247,16 @@ class Walk:
         engine: str | Gram = "auto",
         theta0: Vector | None = None,
         max_iter: int = 100_000,
+        max_epochs: float = inf,
         stop: Stop = "separated",
         recorder: Recorder | None = None,
         callback: Callable[[Iterate], Any] | None = None,
         checkpoint: Checkpoint | None = None,
         seed: int | None = None,
+        average: bool = False,
     ) -> None:
         self.problem, self.method = problem, method
-        self.max_iter, self.stop, self.callback = max_iter, stop, callback
+        self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
         self.recorder = Recorder("log", False) if recorder is None else recorder
         self.checkpoint = checkpoint
         self.status: Status | None = None
@@ -271,7 +266,8 @@ class Walk:
             header = describe(problem, method, engine, theta0, self.recorder)
             self.saved = restore(checkpoint, header, seed)
             seed = self.saved.seed
-        self.engine = make_engine(engine, problem, method, theta0, seed=fresh_seed() if seed is None else seed)
+        seed = fresh_seed() if seed is None else seed
+        self.engine = make_engine(engine, problem, method, theta0, seed=seed, average=average)
         if self.saved is not None and self.saved.state is not None and self.saved.rows is not None:
             self.engine.load(self.saved.state)
             self.recorder.rows = [tuple(row) for row in self.saved.rows.tolist()]
@@ -287,15 +283,17 @@ class Walk:
         iterate = self._record()
         self._save()
         if len(self.recorder.rows) > recorded:
-            yield iterate
             if self.callback is not None:
                 self.callback(iterate)
+            yield iterate
 
     def _iterates(self) -> Iterator[Iterate]:
         engine, at_separation = self.engine, self.stop == "separated"
         pace, last_save = Pace(threads()), time.monotonic()
         self._timed(0)
-        due: int | None = engine.t if self.recorder.record is not None and not self.recorder.rows else self._next()
+        by_epoch = self.recorder.record == "epoch"
+        fresh = self.recorder.record is not None and not self.recorder.rows
+        due: int | None = int(by_epoch) if fresh else self._next()  # sweeps are recorded at their ends
         while True:
             if callable(self.stop) and self.stop(self._iterate()):
                 self.status = Status.STOPPED
@@ -306,33 +304,36 @@ class Walk:
                 # The engine holds n φ or the like; what is claimed is claimed of the φ that is returned.
                 self.status = Status.SEPARATED if separates(self.problem, engine.phi()) else Status.ROUNDED
                 return
-            if due is not None and engine.t >= due:
+            if due is not None and (engine.epoch if by_epoch else engine.t) >= due:
                 iterate = self._record()
                 due = self._next()
+                enough = self.callback is not None and self.callback(iterate)
                 yield iterate
-                if self.callback is not None and self.callback(iterate):
+                if enough:
                     self.status = Status.STOPPED
                     return
-            if engine.t >= self.max_iter:
+            if engine.t >= self.max_iter or engine.epoch >= self.max_epochs:
                 self.status = Status.MAX_ITER
                 return
-            goal = self.max_iter if due is None else min(due, self.max_iter)
+            goal = self.max_iter if due is None or by_epoch else min(due, self.max_iter)
+            epoch = self.max_epochs if due is None or not by_epoch else min(due, self.max_epochs)
             engine.use_threads(pace.threads)
             wanted, before = 1 if callable(self.stop) else min(pace.steps, goal - engine.t), engine.t
-            pace.note(self._timed(wanted), engine.t - before, wanted)
+            pace.note(self._timed(wanted, epoch), engine.t - before, wanted)
             if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
                 self._save()
                 last_save = time.monotonic()
 
-    def _timed(self, steps: int) -> float:
+    def _timed(self, steps: int, epoch: float = inf) -> float:
         began = time.perf_counter()
-        self.engine.advance(steps, self.stop == "separated")
+        self.engine.advance(steps, self.stop == "separated", epoch)
         took = time.perf_counter() - began
         self.seconds += took
         return took
 
     def _next(self) -> int | None:
-        return self.recorder.next_after(int(self.recorder.rows[-1][0]) if self.recorder.rows else 0)
+        last = int(self.recorder.rows[-1][0]) if self.recorder.rows else 0
+        return self.recorder.next_after(self.engine.epoch if self.recorder.record == "epoch" else last)
 
     def _iterate(self) -> Iterate:
         return Iterate(self.engine, self.method, self.problem)
@@ -355,10 +356,11 @@ class Walk:
         """The result; `separated` is re-checked on the raw data whatever the status."""
         status = Status.STOPPED if self.status is None else self.status
         phi = self.engine.phi()
-        separated = status is Status.SEPARATED or separates(self.problem, phi)
+        separated = status is Status.SEPARATED or (self.engine.check() and separates(self.problem, phi))
         if separated and status is Status.MAX_ITER:
             status = Status.SEPARATED
         short = self.problem.unpad(phi)
+        mean = self.engine.average() if isinstance(self.engine, SweepEngine) else None
         return Run(
             method=self.method.name,
             step_size=self.method.gamma,
@@ -367,6 +369,8 @@ class Walk:
             n_iter=self.engine.t,
             theta=times(self.method.gamma, short),
             phi=short,
+            bias=self.problem.bias,
+            average=None if mean is None else self.problem.unpad(mean),
             engine=self.engine.name,
             seconds=self.seconds,
             trace=self.recorder.trace("perceptron loss" if isinf(self.method.gamma) else "logistic loss"),
@@ -377,6 +381,12 @@ class Walk:
 def separates(problem: Problem, phi: Vector) -> bool:
     """Whether φ puts every row with a weight on its right side, by direct products."""
     return Sheet(problem).lowest(phi) > 0
+
+
+def check_count(name: str, value: Any) -> None:
+    """Complain about anything but a whole number from 0."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}.")
 
 
 def check_theta0(theta0: Any, problem: Problem) -> Vector | None:

@@ -63,7 +63,8 @@ class Margin:
     Attributes
     ----------
     lower, upper : the bracket, in the units of X
-    theta : unit vector with every margin at least `lower` (the intercept, if any, last and beside the norm)
+    theta : unit vector with every margin at least `lower` (the intercept, if any, last and beside the norm); where that
+        is 0, the one met on the way with the fewest rows on the wrong side
     weights : λ, one weight per row, with ‖Zᵀλ‖ at most `upper`
     support : rows with λ > 0
     """
@@ -115,6 +116,7 @@ class Bracket:
             [self.live] if problem.bias == 0 else [self.live & (problem.sign > 0), self.live & (problem.sign < 0)]
         )
         self.lower, self.theta = 0.0, np.zeros(problem.d + 1)
+        self.wrong = problem.n + 1  # rows on the wrong side of θ, while no θ separates
         self.upper, self.weights = inf, np.zeros(problem.n)
 
     def try_theta(self, theta: Vector, m: Vector | None = None) -> None:
@@ -125,6 +127,9 @@ class Bracket:
             return
         theta = theta / length
         m = self.sheet.margins(theta) if m is None else m / length
+        wrong = int((m[self.live] <= 0).sum())
+        if self.lower == 0 and wrong < self.wrong:
+            self.wrong, self.theta = wrong, theta.copy()
         if problem.bias:  # moving the intercept adds to one class what it takes from the other
             plus, minus = (float(m[side].min()) for side in self.sides)
             theta[-1] += (minus - plus) / 2 / (problem.bias / problem.scale)
@@ -134,8 +139,6 @@ class Bracket:
         low -= abs(low) * (problem.d + 8) * EPS  # ‖w‖ is 1 to rounding
         if low > self.lower:
             self.lower, self.theta = low, theta
-        elif not self.theta.any():
-            self.theta = theta
 
     def try_weights(self, lam: Vector) -> None:
         """‖Zᵀλ‖, rounded up; kept if it lowers the upper end."""

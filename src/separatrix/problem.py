@@ -8,8 +8,9 @@ that loses nothing (booleans, integers up to 16 bits), to float64 otherwise.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from math import frexp, isfinite, ldexp
+from dataclasses import dataclass, replace
+from math import frexp, inf, ldexp, log2
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,20 @@ class Problem:
 
 
 def make_problem(
-    X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bool = False, intercept_scale: float = INTERCEPT_SCALE
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    fit_intercept: bool = False,
+    intercept_scale: float | str = INTERCEPT_SCALE,
+    signed: bool = False,
 ) -> Problem:
-    """Check (X, y) and wrap them; every complaint about data is raised here."""
+    """Check (X, y) and wrap them; every complaint about data is raised here. `signed`: y is ±1, and one may be missing.
+
+    `intercept_scale="auto"` is the power of two nearest to a fifth of the rows' root mean square length.
+    """
     rows, n, d, names = _rows(X)
-    sign, classes = _labels(y, n)
+    sign, classes = (np.array(y, dtype=np.float64), np.array([-1, 1])) if signed else _labels(y, n)
     weight = _weights(sample_weight, n)
     r = np.empty(n)
     from separatrix.kernels.rows import row_norms
@@ -90,15 +100,31 @@ def make_problem(
     row_norms(rows, r)
     if not np.isfinite(r).all():
         _complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), names)
-    bias = float(intercept_scale) if fit_intercept else 0.0
-    if not isfinite(bias) or bias < 0:
-        raise ValueError(f"intercept_scale must be positive and finite, got {intercept_scale!r}.")
+    bias = _constant(intercept_scale, r, weight) if fit_intercept else 0.0
     r = np.hypot(r, bias)
     top = float(r[weight > 0].max())
     scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else ldexp(1.0, min(max(frexp(top)[1], -1021), 1023))
     kind = getattr(X, "dtype", np.dtype(np.float64))
     short = len(rows) == 1 and kind in (np.float32, np.float16) and 1e-15 < top < 1e15
     return Problem(rows, sign / scale, weight, r / scale, scale, bias, classes, d, short)
+
+
+def relabel(problem: Problem, sign: Vector) -> Problem:
+    """The same rows with other labels ±1."""
+    return replace(problem, sign=sign / problem.scale, classes=np.array([-1, 1]))
+
+
+def _constant(scale: Any, r: Vector, weight: Vector) -> float:
+    """The value of the constant column; "auto" is a power of two, so that it adds no rounding."""
+    if scale == "auto":
+        top = float(r[weight > 0].max())
+        if top == 0:
+            return 1.0
+        size = float(np.sqrt(weight @ (r / top) ** 2 / weight.sum()))  # root mean square, in units of the longest
+        return ldexp(1.0, min(max(round(log2(top) + log2(size / 5.0)), -1000), 1000))
+    if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < float(scale) < inf:
+        raise ValueError(f'intercept_scale must be positive and finite, or "auto", got {scale!r}.')
+    return float(scale)
 
 
 def _frozen(a: NDArray[Any]) -> NDArray[Any]:

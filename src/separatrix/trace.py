@@ -76,14 +76,25 @@ class Recorder:
         self.rows: list[tuple[float, ...]] = []
 
     def next_after(self, t: int) -> int | None:
-        """The first iteration after t to record, by the grid of `record` alone; None for never."""
+        """The first iteration (or epoch) after t to record, by the grid of `record` alone; None for never."""
         if self.record is None:
             return None
-        if self.record == "all":
+        if self.record in ("all", "epoch"):
             return t + 1
         if self.record == "log":
             return max(t + 1, int(t * GROWTH))
         return t + int(self.record) - t % int(self.record)
+
+    def most(self, limit: int) -> int | None:
+        """How many iterates after the first are recorded up to `limit`, the last included; None if beyond counting."""
+        if self.record is None:
+            return 1
+        if self.record != "log":
+            return None if limit >= 1 << 60 else limit // (1 if isinstance(self.record, str) else self.record) + 1
+        t, count = 0, 1
+        while t < limit and (following := self.next_after(t)) is not None:
+            t, count = following, count + 1
+        return count
 
     def add(self, t: int, measure: Measure, seconds: float, sharpness: float | None = None) -> None:
         """One more row; an iterate already recorded is not recorded twice."""
@@ -101,8 +112,8 @@ class Recorder:
 
 def check_record(record: Any) -> str | int | None:
     """`record` as the user gave it, or one sentence about what it may be."""
-    if record is None or record in ("all", "log"):
+    if record is None or record in ("all", "log", "epoch"):
         return None if record is None else str(record)
     if isinstance(record, int | np.integer) and not isinstance(record, bool) and record > 0:
         return int(record)
-    raise ValueError(f'record must be "all", "log", a positive whole number or None, got {record!r}.')
+    raise ValueError(f'record must be "all", "log", "epoch", a positive whole number or None, got {record!r}.')

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.lab.table import Row, Table
-from separatrix.loop import Run, solve
+from separatrix.loop import solve
 from separatrix.problem import make_problem
+from separatrix.run import Run
 from separatrix.theory import planted
 
 ENGINES = ("dense", "lazy", "gram")

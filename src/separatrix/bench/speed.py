@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from separatrix.bench.peers import as_tensor, numpy_loop, torch_installed, torch_loop
 from separatrix.datasets import available, load
 from separatrix.lab.table import Row, Table
-from separatrix.loop import Run, Walk, solve
+from separatrix.loop import Walk, solve
 from separatrix.methods import Method, parse_method
 from separatrix.problem import Problem, make_problem
+from separatrix.run import Run
 from separatrix.theory import planted
 from separatrix.trace import Recorder
 

@@ -17,7 +17,13 @@ __all__ = ["ENGINES", "Engine", "Gram", "Sheet", "choose", "make_engine", "rule_
 
 
 def make_engine(
-    engine: str | Gram, problem: Problem, method: Method, theta0: Vector | None = None, *, seed: int = 0
+    engine: str | Gram,
+    problem: Problem,
+    method: Method,
+    theta0: Vector | None = None,
+    *,
+    seed: int = 0,
+    average: bool = False,
 ) -> Engine:
     """The engine of this name for one run, "auto" having been resolved by `choose`."""
     name = choose(engine, problem, method)
@@ -25,7 +31,7 @@ def make_engine(
     if method.order is not None:
         if name == "gram":
             return GramSweepEngine(problem, method, theta0, options, seed)
-        return SweepEngine(problem, method, theta0, lazy=name == "lazy", seed=seed)
+        return SweepEngine(problem, method, theta0, lazy=name == "lazy", seed=seed, average=average)
     if name == "gram":
         return GramEngine(problem, method, theta0, options)
     return DirectEngine(problem, method, theta0, lazy=name == "lazy")

@@ -32,11 +32,15 @@ class Engine(Protocol):
         """Updates made."""
 
     @property
+    def epoch(self) -> int:
+        """Passes over the data finished: the perceptron's sweeps, or updates of a method that takes every row."""
+
+    @property
     def errors(self) -> int:
         """Wrong rows at this iterate; for the perceptron's sweeps only 0 is exact, else it is not yet known."""
 
-    def advance(self, steps: int, stop: bool) -> None:
-        """Up to `steps` updates; with `stop`, none once no row is wrong."""
+    def advance(self, steps: int, stop: bool, epoch: float = ...) -> None:
+        """Up to `steps` updates, but not past `epoch`; with `stop`, none once no row is wrong."""
 
     def use_threads(self, count: int) -> None:
         """Run the kernels on this many threads; no bit of the result depends on it."""

@@ -7,7 +7,7 @@ weight, both do margins, weights and sum in one pass over the data.
 
 from __future__ import annotations
 
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 import numpy as np
@@ -62,12 +62,18 @@ class DirectEngine:
         return int(self.c["t"])
 
     @property
+    def epoch(self) -> int:
+        """Every update reads all rows."""
+        return self.t
+
+    @property
     def errors(self) -> int:
         """Wrong rows at this iterate."""
         return int(self.c["errors"])
 
-    def advance(self, steps: int, stop: bool) -> None:
-        """Up to `steps` updates; with `stop`, none once no row is wrong."""
+    def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
+        """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
+        steps = int(min(steps, max(epoch - self.t, 0)))
         batch.advance(self.sheet.data, self.rule, self.state, steps, stop, self.lazy)
 
     def use_threads(self, count: int) -> None:

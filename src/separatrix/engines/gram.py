@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from math import isinf
+from math import inf, isinf
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -219,12 +219,18 @@ class GramEngine:
         return int(self.c["t"])
 
     @property
+    def epoch(self) -> int:
+        """Every update reads all rows."""
+        return self.t
+
+    @property
     def errors(self) -> int:
         """Wrong rows at this iterate."""
         return int(self.c["errors"])
 
-    def advance(self, steps: int, stop: bool) -> None:
-        """Up to `steps` updates; with `stop`, none once no row is wrong."""
+    def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
+        """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
+        steps = int(min(steps, max(epoch - self.t, 0)))
         end, sheet = self.t + steps, self.sheet
         while True:
             left = end - self.t

@@ -6,6 +6,8 @@ column of G per update.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from separatrix.problem import Problem, Vector
 from separatrix.trace import Measure
 
 SCALARS = ("t", "epoch", "position", "clean")
+WORK = 1 << 28  # entries of rows that several perceptrons read in some tenths of a second
 
 
 def sweep_order(method: Method, n: int, seed: int, epoch: int) -> Index:
@@ -32,25 +35,26 @@ def sweep_order(method: Method, n: int, seed: int, epoch: int) -> Index:
 class SweepEngine:
     """φ and, for `lazy`, a lower bound on every margin."""
 
-    def __init__(self, problem: Problem, method: Method, theta0: Vector | None, *, lazy: bool, seed: int) -> None:
+    def __init__(
+        self, problem: Problem, method: Method, theta0: Vector | None, *, lazy: bool, seed: int, average: bool = False
+    ) -> None:
         self.name = "lazy" if lazy else "dense"
         self.problem, self.method, self.lazy, self.seed = problem, method, lazy, seed
         self.sheet = Sheet(problem)
         self.rule = rule_of(problem, method)
         n = problem.n
-        extended = np.zeros(problem.d + 2)
-        extended[:-1] = start(problem, method, theta0)
         self.state = sweep.Sweep(
-            phi=extended[:-1],
+            phi=start(problem, method, theta0),
             m=np.zeros(n),
             anchor=np.zeros(problem.d + 1),
             reach=np.full(n, -np.inf),
+            late=np.zeros(problem.d + 1 if average else 0),
             order=sweep_order(method, n, seed, 0),
-            ones=np.ones(n),
-            phi_and_count=extended,
+            ahead=sweep.Ahead(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64), np.zeros(4)),
             c=np.zeros(1, dtype=sweep.CONTROL),
         )
         self.c = self.state.c[0]
+        self.wrong_at = -1  # an update at which `measure` saw a wrong row
         sweep.set_anchor(self.state)
 
     @property
@@ -60,26 +64,30 @@ class SweepEngine:
 
     @property
     def epoch(self) -> int:
-        """Sweeps finished."""
-        return int(self.c["epoch"])
+        """Sweeps finished; with the most wrong row each time every update is one."""
+        return self.t if self.method.order == "most-wrong" else int(self.c["epoch"])
 
     @property
     def errors(self) -> int:
         """0 once every row was right in turn; before that only a full pass could tell."""
         return 0 if self.c["clean"] >= self.problem.n else self.problem.n
 
-    def advance(self, steps: int, stop: bool) -> None:
-        """Up to `steps` updates, or until every row is right; past that nothing moves."""
+    def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
+        """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
         end = self.t + steps
         if self.method.order == "most-wrong":
-            sweep.most_wrong(self.sheet.data, self.state, steps, self.lazy)
-        while self.method.order != "most-wrong" and self.errors and self.t < end:
-            epoch = self.epoch
-            sweep.sweep(self.sheet.data, self.state, end - self.t, self.lazy)
-            if self.epoch > epoch:
-                self.state.order[:] = sweep_order(self.method, self.problem.n, self.seed, self.epoch)
+            sweep.most_wrong(self.sheet.data, self.state, int(min(steps, max(epoch - self.t, 0))), self.lazy)
+        while self.method.order != "most-wrong" and self.errors and self.t < end and self.epoch < epoch:
+            self.sweep_on(end - self.t)
         if not stop and self.errors == 0:
             self.c["t"] = end  # a perceptron that is right stays where it is
+
+    def sweep_on(self, steps: int, following: Index | None = None) -> None:
+        """Go on through this sweep, for so many updates; `following` is the next one's order, if at hand."""
+        n, epoch = self.problem.n, self.epoch
+        sweep.sweep(self.sheet.data, self.state, steps, self.lazy)
+        if self.epoch > epoch:
+            self.state.order[:] = sweep_order(self.method, n, self.seed, self.epoch) if following is None else following
 
     def use_threads(self, count: int) -> None:
         """Run the kernels on this many threads."""
@@ -91,10 +99,7 @@ class SweepEngine:
 
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows."""
-        if self.method.order == "most-wrong":
-            right = self.sheet.lowest(self.state.phi) > 0
-        else:
-            right = sweep.check(self.sheet.data, self.state) > 0
+        right = self.wrong_at != self.t and self.sheet.lowest(self.state.phi) > 0
         if not right:
             self.state.reach[:] = -np.inf
             self.c["clean"] = 0
@@ -102,16 +107,26 @@ class SweepEngine:
 
     def measure(self) -> Measure:
         """The numbers of this iterate, by a full pass over the data."""
-        return measure_directly(self.sheet, self.method, self.state.phi)
+        found = measure_directly(self.sheet, self.method, self.state.phi)
+        self.wrong_at = self.t if found.errors else -1
+        return found
+
+    def average(self) -> Vector | None:
+        """The mean of φ over all rows visited, if it was asked for: φ - (1/v) Σ v_j z_j."""
+        visited = self.problem.n * self.epoch + int(self.c["position"])
+        if len(self.state.late) == 0:
+            return None
+        return np.asarray((self.state.phi - self.state.late / max(visited, 1)) * self.problem.scale)
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """φ and the place in the sweep."""
+        """φ, what its average needs, and the place in the sweep."""
         state = {name: np.array(self.c[name]) for name in SCALARS}
-        return state | {"phi": self.state.phi.copy()}
+        return state | {"phi": self.state.phi.copy(), "late": self.state.late.copy()}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
-        self.state.phi[:] = state["phi"]
+        self.wrong_at = -1
+        self.state.phi[:], self.state.late[:] = state["phi"], state["late"]
         for name in SCALARS:
             self.c[name] = state[name][()]
         sweep.set_anchor(self.state)
@@ -119,8 +134,8 @@ class SweepEngine:
         self.state.order[:] = sweep_order(self.method, self.problem.n, self.seed, self.epoch)
 
     def stats(self) -> dict[str, int]:
-        """Rows read so far, and sweeps finished."""
-        return {"rows_read": int(self.c["rows_read"]), "epochs": self.epoch}
+        """Rows read so far, and sweeps begun."""
+        return {"rows_read": int(self.c["rows_read"]), "epochs": begun(self.epoch, self.c)}
 
 
 class GramSweepEngine(GramEngine):
@@ -133,8 +148,7 @@ class GramSweepEngine(GramEngine):
         self._fresh_order()
 
     def _fresh_order(self) -> None:
-        most_wrong = self.method.order == "most-wrong"
-        n = self.problem.n
+        n, most_wrong = self.problem.n, self.method.order == "most-wrong"
         self.order = np.zeros(0, dtype=np.int64) if most_wrong else sweep_order(self.method, n, self.seed, self.epoch)
 
     @property
@@ -144,25 +158,26 @@ class GramSweepEngine(GramEngine):
 
     @property
     def epoch(self) -> int:
-        """Sweeps finished."""
-        return int(self.p["epoch"])
+        """Sweeps finished; with the most wrong row each time every update is one."""
+        return self.t if self.method.order == "most-wrong" else int(self.p["epoch"])
 
     @property
     def errors(self) -> int:
         """0 once every row was right in turn."""
         return 0 if self.p["clean"] >= self.problem.n else self.problem.n
 
-    def advance(self, steps: int, stop: bool) -> None:
-        """Up to `steps` updates, or until every row is right; past that nothing moves."""
+    def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
+        """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
         end = self.t + steps
-        while self.errors and (self.t < end):
-            epoch = self.epoch
-            said = gram.sweep(self.sheet.data, self.state, self.order, self.p, end - self.t)
+        last = end if self.method.order != "most-wrong" else int(min(end, epoch))
+        while self.errors and self.t < last and self.epoch < epoch:
+            before = self.epoch
+            said = gram.sweep(self.sheet.data, self.state, self.order, self.p, last - self.t)
             if said == gram.COLUMNS:
                 self.cache.compute(self.sheet, self.state.need[:1].copy(), self.t + 1)
             elif said == gram.REFRESH:
                 self.refresh()
-            if self.epoch > epoch:
+            if self.epoch > before and self.method.order != "most-wrong":
                 self._fresh_order()
         if not stop and self.errors == 0:
             self.p["t"] = end
@@ -191,8 +206,13 @@ class GramSweepEngine(GramEngine):
         self._fresh_order()
 
     def stats(self) -> dict[str, int]:
-        """Rows and columns read so far, and sweeps finished."""
-        return super().stats() | {"epochs": self.epoch}
+        """Rows and columns read so far, and sweeps begun."""
+        return super().stats() | {"epochs": begun(self.epoch, self.p)}
+
+
+def begun(finished: int, c: Any) -> int:
+    """Sweeps begun: those finished, and the one under way."""
+    return finished + bool(c["position"] > 0)
 
 
 def measure_directly(sheet: Sheet, method: Method, Phi: Vector) -> Measure:
@@ -201,3 +221,31 @@ def measure_directly(sheet: Sheet, method: Method, Phi: Vector) -> Measure:
     wrong = np.flatnonzero(m <= 0)
     grad = norm(sheet.sum(wrong, np.ones(sheet.problem.n))[:-1])
     return measure(sheet.problem, method, rule_of(sheet.problem, method), m, wrong, float(m.min()), norm(Phi), grad)
+
+
+def sweep_together(engines: Sequence[SweepEngine]) -> None:
+    """One sweep of each, a few rows at a time: on the same rows in the same order all but the first find them cached.
+
+    All have the same rows and seed and stand before the same sweep. Each takes the very steps it would take alone.
+    """
+    first, n = engines[0], engines[0].problem.n
+    following = sweep_order(first.method, n, first.seed, first.epoch + 1)
+    sign, phi, anchor, reach, late, c = (
+        np.stack(arrays)
+        for arrays in zip(
+            *(
+                (e.problem.sign, e.state.phi, e.state.anchor, e.state.reach, e.state.late, e.state.c[0])
+                for e in engines
+            ),
+            strict=True,
+        )
+    )
+    slices = max(1, first.problem.rows[0].size * len(engines) // WORK)  # between two looks at the keyboard
+    for k in range(slices):
+        lo, hi = n * k // slices, n * (k + 1) // slices
+        st, data = first.state, first.sheet.data
+        sweep.sweep_all(data, sign, phi, anchor, reach, late, st.order, st.ahead, c, first.lazy, lo, hi)
+    for k, engine in enumerate(engines):
+        st = engine.state
+        st.phi[:], st.reach[:], st.late[:], st.c[0] = phi[k], reach[k], late[k], c[k]
+        engine.sweep_on(0, following)

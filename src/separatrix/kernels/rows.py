@@ -114,14 +114,6 @@ def _dot_csr(data, indices, start, end, phi):
     return s
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
-def _dot1(a, phi):
-    s = 0.0
-    for k in range(a.shape[0]):
-        s += np.float64(a[k]) * phi[k]
-    return s
-
-
 def margins(rows: Any, idx: Any, lo: int, hi: int, phi: Any, bias: float, sign: Any, m: Any) -> None:
     """m[i] = sign_i (a_iᵀφ + bias φ_d) for i in idx[lo:hi]."""
 
@@ -130,9 +122,12 @@ def accumulate(rows: Any, idx: Any, lo: int, hi: int, w: Any, bias: float, sign:
     """out[:d+1] += Σ w_i sign_i (a_i, bias) over i in idx[lo:hi], in that order; out[d+1] += Σ w_i."""
 
 
-def row_dot(rows: Any, i: int, phi: Any, bias: float) -> float:
-    """a_iᵀφ + bias φ_d: one row alone, for the row-at-a-time perceptron."""
-    return 0.0
+def dots(rows: Any, idx: Any, count: int, phi: Any, bias: float, out: Any) -> None:
+    """out[k] = a_iᵀφ + bias φ_d for i = idx[k], k < count ≤ 4: the same sums as in `margins`."""
+
+
+def add_one(rows: Any, i: int, c: float, bias: float, out: Any) -> None:
+    """out[:d+1] += c (a_i, bias): one row alone, for the row-at-a-time perceptron."""
 
 
 @overload(margins)
@@ -158,6 +153,29 @@ def _margins(rows, idx, lo, hi, phi, bias, sign, m):
             m[b] = sign[b] * (sb + tail)
             m[c] = sign[c] * (sc + tail)
             m[e] = sign[e] * (se + tail)
+
+    return dense
+
+
+@overload(dots)
+def _dots(rows, idx, count, phi, bias, out):
+    if len(rows) == 3:
+
+        def csr(rows, idx, count, phi, bias, out):
+            data, indices, indptr = rows
+            tail = bias * phi[phi.shape[0] - 1]
+            for k in range(count):
+                out[k] = _dot_csr(data, indices, indptr[idx[k]], indptr[idx[k] + 1], phi) + tail
+
+        return csr
+
+    def dense(rows, idx, count, phi, bias, out):
+        X = rows[0]
+        tail = bias * phi[phi.shape[0] - 1]
+        if count > 0:
+            b, c, e = idx[min(1, count - 1)], idx[min(2, count - 1)], idx[min(3, count - 1)]
+            sa, sb, sc, se = _dot4(X[idx[0]], X[b], X[c], X[e], phi)
+            out[0], out[1], out[2], out[3] = sa + tail, sb + tail, sc + tail, se + tail
 
     return dense
 
@@ -194,17 +212,27 @@ def _accumulate(rows, idx, lo, hi, w, bias, sign, d, out):
     return dense
 
 
-@overload(row_dot)
-def _row_dot(rows, i, phi, bias):
+@njit(cache=True, nogil=True, fastmath=FUSE)
+def _add1(c, a, out):
+    for k in range(a.shape[0]):
+        out[k] += c * np.float64(a[k])
+
+
+@overload(add_one)
+def _add_one(rows, i, c, bias, out):
     if len(rows) == 3:
 
-        def csr(rows, i, phi, bias):
-            return _dot_csr(rows[0], rows[1], rows[2][i], rows[2][i + 1], phi) + bias * phi[phi.shape[0] - 1]
+        def csr(rows, i, c, bias, out):
+            data, indices, indptr = rows
+            for k in range(indptr[i], indptr[i + 1]):
+                out[indices[k]] += c * np.float64(data[k])
+            out[out.shape[0] - 1] += c * bias
 
         return csr
 
-    def dense(rows, i, phi, bias):
-        return _dot1(rows[0][i], phi) + bias * phi[phi.shape[0] - 1]
+    def dense(rows, i, c, bias, out):
+        _add1(c, rows[0][i], out)
+        out[out.shape[0] - 1] += c * bias
 
     return dense
 

@@ -2,6 +2,9 @@
 
 A row seen at margin m_i stays right while φ is within m_i/r_i of where it was seen, so the lazy engine passes it by
 unread. Distances are measured from an anchor: to where the row was seen, and from there to where φ is now.
+
+Few rows are wrong, so dense rows are read four at a time ahead of the decision: while all four are right nothing
+changes between them, and after a wrong one the rest of the four are read again.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from separatrix.kernels.batch import EPS, distance
-from separatrix.kernels.rows import accumulate, evaluate_rows, norm, row_dot
+from separatrix.kernels.rows import add_one, dots, evaluate_rows, norm
 
 
 class Sweep(NamedTuple):
@@ -22,12 +25,22 @@ class Sweep(NamedTuple):
     m: Any
     anchor: Any
     reach: Any  # a lower bound on the margin of row i is reach_i - r_i·away
+    late: Any  # Σ v_j z_j over the updates, v_j the rows visited before each; empty where no average is wanted
     order: Any  # this sweep's order of rows
-    ones: Any
-    phi_and_count: Any  # φ is a view of its first d + 1 entries
+    ahead: Any
     c: Any
 
 
+class Ahead(NamedTuple):
+    """The next rows to decide on, at most four: their places in the order and their dot products."""
+
+    row: Any
+    place: Any
+    dot: Any
+
+
+ENDLESS = 1 << 60
+TOGETHER = 64  # rows that several perceptrons read one after the other
 CONTROL = np.dtype(
     [
         ("t", "i8"),  # updates made
@@ -47,27 +60,66 @@ CONTROL = np.dtype(
 @njit(cache=True, nogil=True)
 def sweep(data, st, steps, lazy):
     """Go on through this sweep until it ends, `steps` updates are made, or every row was right in turn."""
-    c = st.c[0]
-    n = st.m.shape[0]
-    end = c.t + steps
-    while c.position < n and c.t < end and c.clean < n:
-        i = st.order[c.position]
-        c.position += 1
-        if not (lazy and st.reach[i] - data.r[i] * reached(st) > 0.0):
-            st.m[i] = data.sign[i] * row_dot(data.rows, i, st.phi, data.bias)
-            c.rows_read += 1
-            if st.m[i] <= 0.0:
-                add_row(data, st, i)
-                st.reach[i] = -np.inf
-                c.clean = 0
-                continue
-            st.reach[i] = st.m[i] - data.r[i] * c.away
-        c.clean += 1
+    c, n = st.c[0], st.order.shape[0]
+    walk = st.phi, st.anchor, st.reach, st.late
+    go(data.rows, data.r, data.sign, data.bias, walk, st.order, st.ahead, c, steps, lazy, n)
     if c.position == n:
         c.position = 0
         c.epoch += 1
         if lazy:
             renew_anchor(data, st)
+
+
+@njit(cache=True, nogil=True)
+def go(rows, r, sign, bias, walk, order, ahead, c, steps, lazy, until):
+    """The rows from the present place to place `until`, one after the other; or `steps` updates, or n rows right."""
+    phi, anchor, bound, late = walk
+    n, D = order.shape[0], phi.shape[0]
+    end = c.t + steps
+    width = 4 if len(rows) == 1 else 1  # sparse rows gain nothing from company
+    reach = reached(c, D)
+    while c.position < until and c.t < end and c.clean < n:
+        last = min(until, c.position + n - c.clean)
+        found = 0
+        p = c.position
+        while p < last and found < width:
+            i = order[p]
+            if not (lazy and bound[i] - r[i] * reach > 0.0):
+                ahead.row[found] = i
+                ahead.place[found] = p
+                found += 1
+            p += 1
+        dots(rows, ahead.row, found, phi, bias, ahead.dot)
+        c.rows_read += found
+        for k in range(found):
+            i = ahead.row[k]
+            margin = sign[i] * ahead.dot[k]
+            if margin <= 0.0:
+                add_one(rows, i, sign[i], bias, phi)
+                if late.shape[0] > 0:
+                    add_one(rows, i, sign[i] * (np.float64(c.epoch) * n + ahead.place[k]), bias, late)
+                bound[i] = -np.inf
+                if lazy:
+                    c.away = distance(phi, anchor)
+                    reach = reached(c, D)
+                c.t += 1
+                c.clean = 0
+                c.position = p = ahead.place[k] + 1
+                break
+            if lazy:
+                bound[i] = margin - r[i] * c.away
+        c.clean += p - c.position
+        c.position = p
+
+
+@njit(cache=True, nogil=True)
+def sweep_all(data, sign, phi, anchor, bound, late, order, ahead, c, lazy, lo, hi):
+    """Places lo to hi of one sweep for several perceptrons on the same rows; a few rows at a time stay in the cache."""
+    for p in range(lo, hi, TOGETHER):
+        for k in range(c.shape[0]):
+            walk = phi[k], anchor[k], bound[k], late[k]
+            end = min(p + TOGETHER, hi)
+            go(data.rows, data.r, sign[k], data.bias, walk, order, ahead, c[k], ENDLESS, lazy, end)
 
 
 @njit(cache=True, nogil=True)
@@ -80,7 +132,7 @@ def most_wrong(data, st, steps, lazy):
         if not lazy:
             evaluate_rows(data, data.every, n, st.phi, st.m)
             c.rows_read += n
-        reach = reached(st)
+        reach = reached(c, st.phi.shape[0])
         best = -1
         for i in range(n):
             if lazy:
@@ -94,25 +146,17 @@ def most_wrong(data, st, steps, lazy):
         c.clean = n if st.m[best] > 0.0 else 0
         if c.clean == n or c.t >= end:
             return
-        add_row(data, st, best)
+        add_one(data.rows, best, data.sign[best], data.bias, st.phi)
+        c.t += 1
         if lazy:
+            c.away = distance(st.phi, st.anchor)
             renew_anchor(data, st)
 
 
 @njit(cache=True, nogil=True)
-def reached(st):
+def reached(c, d):
     """How far φ is from the anchor, and slack for the rounding of dot products and distances."""
-    c = st.c[0]
-    return c.away + 8.0 * EPS * (st.phi.shape[0] + 8) * (c.length + c.away)
-
-
-@njit(cache=True, nogil=True)
-def add_row(data, st, i):
-    c = st.c[0]
-    d = st.phi.shape[0] - 1
-    accumulate(data.rows, data.every, i, i + 1, st.ones, data.bias, data.sign, d, st.phi_and_count)
-    c.t += 1
-    c.away = distance(st.phi, st.anchor)
+    return c.away + 8.0 * EPS * (d + 8) * (c.length + c.away)
 
 
 @njit(cache=True, nogil=True)
@@ -121,7 +165,7 @@ def renew_anchor(data, st):
     c = st.c[0]
     c.since += 1
     if c.since > 1 and (c.rows_read - c.read_before) * c.since >= c.rows_read - c.read_at:
-        reach = reached(st)
+        reach = reached(st.c[0], st.phi.shape[0])
         for i in range(st.m.shape[0]):
             st.reach[i] -= data.r[i] * reach
         set_anchor(st)
@@ -137,13 +181,3 @@ def set_anchor(st):
     c.away = 0.0
     c.since = 0
     c.read_at = c.read_before = c.rows_read
-
-
-@njit(cache=True, nogil=True)
-def check(data, st):
-    """The smallest margin, by the dot product that the sweep decides with."""
-    low = np.inf
-    for i in range(st.m.shape[0]):
-        st.m[i] = data.sign[i] * row_dot(data.rows, i, st.phi, data.bias)
-        low = min(low, st.m[i])
-    return low

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from separatrix.datasets import available, load
 from separatrix.lab.table import Row, Table
-from separatrix.loop import Iterate, Run, solve
+from separatrix.loop import solve
 from separatrix.methods import TABLE
 from separatrix.problem import make_problem
+from separatrix.run import Iterate, Run
 from separatrix.theory import WORST_CASE_MU, bounds, planted, two_samples, worst_case, worst_case_count
 
 PERCEPTRONS = [(name, inf) for name, (logistic, _, _) in TABLE.items() if not logistic]

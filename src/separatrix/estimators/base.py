@@ -1,0 +1,177 @@
+"""What the classifiers share: labels, one-vs-rest, scores, and how the end of a fit is told."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from separatrix.certify import Proof
+from separatrix.decide import Verdict, separate
+from separatrix.estimators.callbacks import CallbackSupportMixin
+from separatrix.problem import Vector
+
+BLOCK = 1 << 21  # entries of float32 rows that are taken to float64 at a time
+SHOWN = 5  # classes that a message names
+
+
+class FitStatus(str):
+    """How a fit ended, as a word ("separated", "max-iter", …); `message` is a sentence to act on."""
+
+    message: str
+
+    def __new__(cls, status: str, message: str) -> Self:
+        """The word with its sentence."""
+        self = super().__new__(cls, status)
+        self.message = message
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a copy is made from."""
+        return FitStatus, (str(self), self.message)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one problem ended: word and sentence, rows left on the wrong side, whether that falls short, and a proof."""
+
+    status: str
+    message: str
+    wrong: int
+    short: bool
+    proof: Proof | None = None
+
+
+class OneVsRest(Sequence[Vector]):
+    """One vector of ±1 per problem, made when asked for: the second class against the first, or each against the rest.
+
+    Label k is +1 in problem k; with two classes there is one problem, in which the second is +1.
+    """
+
+    def __init__(self, code: NDArray[np.intp], classes: int) -> None:
+        self.code, self.positive = code, [1] if classes == 2 else list(range(classes))
+
+    def part(self, problems: Sequence[int]) -> OneVsRest:
+        """Some of the problems."""
+        chosen = OneVsRest(self.code, 2)
+        chosen.positive = [self.positive[k] for k in problems]
+        return chosen
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    def __getitem__(self, k: Any) -> Any:
+        return np.where(self.code == self.positive[k], 1.0, -1.0)
+
+    def __iter__(self) -> Iterator[Vector]:
+        return (self[k] for k in range(len(self)))
+
+
+class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Labels in, scores out; a subclass says how the problems are solved."""
+
+    n_jobs: int | None
+    fit_intercept: bool
+    certify: bool
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse rows are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def decision_function(self, X: Any) -> Vector:
+        """xᵀ coef_ + intercept_: positive for the second class, or one column per class."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        found = scores(X, self.coef_, self.intercept_)
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row: by the sign of its score, or the largest of its scores."""
+        found = self.decision_function(X)
+        return np.asarray(self.classes_[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)])
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any, OneVsRest]:
+        """Checked rows and labels, and the problems they make."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        check_classification_targets(y)
+        classes, code = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {classes[0]!r}.")
+        self.classes_ = classes
+        return X, y, OneVsRest(code, len(classes))
+
+    def _in_parallel(self, work: Callable[[list[int]], list[Any]], problems: int) -> list[Any]:
+        """`work` on the numbers of all problems, in as many groups as there are jobs; the kernels free the threads."""
+        jobs = min(problems, effective_n_jobs(self.n_jobs))
+        groups = [group.tolist() for group in np.array_split(np.arange(problems), jobs)]
+        if len(groups) == 1:
+            return work(groups[0])
+        done = Parallel(n_jobs=jobs, require="sharedmem")(delayed(work)(group) for group in groups)
+        return [result for part in done for result in part]
+
+    def _certificate(self, X: Any, label: Vector, live: NDArray[np.bool_]) -> tuple[Verdict, Proof | None]:
+        """Whether this problem is separable at all, by `separate`."""
+        if not (label[live] > 0).any() or not (label[live] < 0).any():
+            return Verdict.UNDECIDED, None
+        found = separate(X[live] if not live.all() else X, label[live], fit_intercept=self.fit_intercept)
+        return found.status, found.proof
+
+    def _conclude(self, outcomes: Sequence[Outcome]) -> None:
+        """status_, proof_ where asked for, and one warning if a problem ended short."""
+        short = [k for k, outcome in enumerate(outcomes) if outcome.short]
+        if len(outcomes) == 1:
+            self.status_ = FitStatus(outcomes[0].status, outcomes[0].message)
+        elif not short:
+            self.status_ = FitStatus(outcomes[0].status, f"all {len(outcomes)} problems: {outcomes[0].message}")
+        else:
+            words = {outcomes[k].status for k in short}
+            listed = "; ".join(f"class {self.classes_[k]!s}: {outcomes[k].message}" for k in short[:SHOWN])
+            more = f"; and {len(short) - SHOWN} more" if len(short) > SHOWN else ""
+            self.status_ = FitStatus(
+                words.pop() if len(words) == 1 else next(outcomes[k].status for k in short),
+                f"{len(short)} of {len(outcomes)} one-vs-rest problems are not separated: {listed}{more}",
+            )
+        if self.certify:
+            self.proof_ = one_or_all([outcome.proof for outcome in outcomes])
+        if short:
+            warnings.warn(f"{type(self).__name__}: {self.status_.message}.", ConvergenceWarning, stacklevel=3)
+
+
+def scores(X: Any, coef: Vector, intercept: Vector) -> Vector:
+    """X coefᵀ + intercept in float64; float32 rows are taken there a block at a time."""
+    if X.dtype == np.float64 or not isinstance(X, np.ndarray):
+        return np.asarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
+    found = np.empty((len(X), len(coef)))
+    step = max(1, BLOCK // X.shape[1])
+    for lo in range(0, len(X), step):
+        found[lo : lo + step] = X[lo : lo + step].astype(np.float64) @ coef.T + intercept
+    return found
+
+
+def one_or_all(values: list[Any]) -> Any:
+    """The only value of a problem with two classes, or the list with one per class."""
+    return values[0] if len(values) == 1 else values
+
+
+def verdict_clause(verdict: Verdict | None) -> str:
+    """What is known about a problem that was not separated."""
+    if verdict is None:
+        return "this proves nothing about separability: certify=True decides it"
+    return {
+        Verdict.INSEPARABLE: "no hyperplane puts every row on its right side (proven, see proof_)",
+        Verdict.SEPARABLE: "the rows are separable (proven, see proof_): raise max_iter",
+        Verdict.UNDECIDED: "whether they are separable could not be decided",
+    }[verdict]

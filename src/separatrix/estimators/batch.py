@@ -1,0 +1,344 @@
+"""The paper's four batch methods as classifiers.
+
+                             |  step divided by n  |  by the sum of the weights
+-----------------------------+---------------------+-----------------------------
+logistic, finite step size   |  LogisticGD         |  NormalizedLogisticGD
+perceptron, step size ∞      |  BatchPerceptron    |  NormalizedBatchPerceptron
+"""
+
+from __future__ import annotations
+
+import inspect
+from math import isinf
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit, logsumexp
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight
+
+from separatrix.engines import Gram
+from separatrix.estimators.base import one_or_all
+from separatrix.estimators.callbacks import with_callbacks
+from separatrix.estimators.walking import Best, WalkingClassifier
+from separatrix.kernels.rows import norm
+from separatrix.loop import check_count
+from separatrix.methods import parse_method
+from separatrix.problem import Vector
+from separatrix.run import Status
+from separatrix.trace import Measure
+
+ENDLESS = "separable: the loss has no finite minimum, more iterations only lengthen θ"
+Scaling = float | Literal["auto"]
+
+
+SHARED = """
+max_iter : int, default=10_000
+    Iterations to make at most for each problem.
+fit_intercept : bool, default=True
+    Append a constant column; its entry of θ gives `intercept_`.
+intercept_scaling : float or "auto", default="auto"
+    The value of that column. "auto" is the power of two nearest to a fifth of the rows' root mean square length.
+class_weight : dict, "balanced" or None, default=None
+    Weights of the classes, multiplied into those of the rows.
+certify : bool, default=False
+    Where max_iter runs out, decide by `separate` whether the rows are separable at all, and keep the proof.
+warm_start : bool, default=False
+    Go on from where the last fit ended.
+engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
+    How the margins are kept up to date; the steps are the same.
+record : {"log", "all"}, int or None, default="log"
+    How often an iterate enters `trace_`; the last one always does.
+n_jobs : int or None, default=None
+    Threads for the one-vs-rest problems of three classes or more.
+
+Attributes
+----------
+coef_, intercept_ : θ, of shapes (1, d) and (1,) or (classes, d) and (classes,): the θ that separates or, where max_iter
+    runs out, the best one recorded, by its loss at a finite step size, by the (weighted) accuracy otherwise
+classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+n_iter_ : iterations made, the most of all problems
+separated_ : whether every training row is on its right side, in every problem
+status_ : "separated", "max-iter", "inseparable" (proven), "stopped" (by a callback) or "rounded" (a margin is 0 to
+    rounding); `status_.message` is a sentence
+trace_, engine_ : what `solve` recorded and the engine it used; lists with one entry per class for three or more
+margin_ : min_i z_iᵀθ/‖w‖, the distance of the nearest row to the hyperplane, negative if one is on the wrong side;
+    a list for three classes or more
+runs_ : the runs of `solve`, one per problem, with the last θ
+proof_ : with certify=True, the proof for each problem that was not separated
+
+Notes
+-----
+The scale b of the constant column changes the path, not what can be separated. The bound on the iterations goes with
+(R² + b²)/μ_b², μ_b being the margin with that column: small b makes the intercept slow to learn, large b lengthens
+every row. docs/estimators.md has the measurements behind the default.
+"""
+
+
+def described(cls: Any) -> Any:
+    """Add what the four have in common to a class's docstring."""
+    cls.__doc__ = inspect.cleandoc(cls.__doc__) + SHARED
+    return cls
+
+
+class BatchClassifier(WalkingClassifier):
+    """A method that moves by all rows at once."""
+
+    _method: str
+
+    def __init__(
+        self,
+        *,
+        max_iter: int = 10_000,
+        fit_intercept: bool = True,
+        intercept_scaling: Scaling = "auto",
+        class_weight: Any = None,
+        certify: bool = False,
+        warm_start: bool = False,
+        engine: str | Gram = "auto",
+        record: str | int | None = "log",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.certify = certify
+        self.warm_start = warm_start
+        self.engine = engine
+        self.record = record
+        self.n_jobs = n_jobs
+
+    def _gamma(self) -> float:
+        return np.inf
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Walk until every training row is on its right side, or for max_iter iterations.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n, d)
+        y : n labels of two classes or more
+        sample_weight : n weights; whole numbers equal repeated rows, 0 takes a row out
+
+        Returns
+        -------
+        self
+        """
+        gamma = parse_method(self._method, self._gamma()).gamma
+        check_count("max_iter", self.max_iter)
+        X, y, labels = self._read(X, y)
+        weight = self._weights(sample_weight, X, y, labels.code)
+        finite = {} if isinf(gamma) else {"step_size": gamma}
+        tasks = self._watch(X, y, weight, labels, self.record, self.max_iter)
+        worth = _accuracy if isinf(gamma) else _small_loss
+        best = [Best(worth, None if tasks is None else tasks.problems[k]) for k in range(len(labels))]
+        runs = self._walk(
+            X,
+            labels,
+            self._method,
+            resume=self.warm_start,
+            callbacks=best,
+            sample_weight=weight,
+            record=self.record,
+            max_iter=self.max_iter,
+            **finite,
+        )
+        ends = [
+            b.theta if b.theta is not None and not run.separated else run.theta
+            for b, run in zip(best, runs, strict=True)
+        ]
+        self._keep(runs, ends)
+        self.n_iter_ = max(run.n_iter for run in runs)
+        left, margins = [], []
+        for run, one, w in zip(runs, best, self.coef_, strict=True):
+            errors, lowest, size = (float(run.trace[name][-1]) for name in ("errors", "min_margin", "theta_norm"))
+            if not run.separated and one.measure is not None:
+                errors, lowest, size = one.measure.errors, one.measure.min_margin, one.measure.theta_norm
+            length = float(norm(w))
+            left.append(0 if run.separated else max(1, int(errors)))
+            margins.append(lowest * size / length if length > 0 else np.nan)
+        self.margin_ = one_or_all(margins)
+        self._tell(
+            X,
+            labels,
+            np.ones(len(y), dtype=bool) if weight is None else weight > 0,
+            left,
+            [f"{run.n_iter:,} iterations" for run in runs],
+            Status.SEPARATED.message if isinf(gamma) else ENDLESS,
+        )
+        if tasks is not None:
+            tasks.end()
+        return self
+
+    def _weights(self, sample_weight: Any, X: Any, y: Any, code: NDArray[np.intp]) -> Vector | None:
+        """Sample weight times class weight of every row; None where all are 1."""
+        if sample_weight is None and self.class_weight is None:
+            return None
+        weight = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+        present = np.unique(code[weight > 0])
+        if len(present) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows with a positive sample_weight in two classes or more, "
+                f"got them in {len(present)} class(es)."
+            )
+        if self.class_weight is not None:
+            factor = np.ones(len(self.classes_))
+            live = weight > 0
+            factor[present] = compute_class_weight(
+                self.class_weight, classes=self.classes_[present], y=y[live], sample_weight=weight[live]
+            )
+            weight *= factor[code]
+        return weight
+
+
+def _accuracy(measure: Measure) -> float:
+    return round(measure.accuracy, 6)  # rows of hardly any weight decide nothing; the last of equals is taken
+
+
+def _small_loss(measure: Measure) -> float:
+    return -measure.loss
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether the step size is finite; at infinity scores have no scale."""
+    if np.isinf(estimator.step_size):
+        raise AttributeError("predict_proba needs a finite step_size: at infinity scores have no scale.")
+    return True
+
+
+class LogisticClassifier(BatchClassifier):
+    """A logistic method: probabilities at finite step size."""
+
+    def __init__(
+        self,
+        step_size: float = 1.0,
+        *,
+        max_iter: int = 10_000,
+        fit_intercept: bool = True,
+        intercept_scaling: Scaling = "auto",
+        class_weight: Any = None,
+        certify: bool = False,
+        warm_start: bool = False,
+        engine: str | Gram = "auto",
+        record: str | int | None = "log",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.step_size = step_size
+        super().__init__(
+            max_iter=max_iter,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            class_weight=class_weight,
+            certify=certify,
+            warm_start=warm_start,
+            engine=engine,
+            record=record,
+            n_jobs=n_jobs,
+        )
+
+    def _gamma(self) -> float:
+        return self.step_size
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Vector:
+        """σ(score), scaled to sum to 1 over the classes.
+
+        On separable data these are not calibrated: θ grows for as long as the walk goes on, and every probability with
+        it towards 0 or 1.
+        """
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> Vector:
+        """Logarithms of `predict_proba`, without underflow."""
+        found = self.decision_function(X)
+        if found.ndim == 1:
+            return np.asarray(log_expit(np.column_stack([-found, found])))
+        found = log_expit(found)
+        return np.asarray(found - logsumexp(found, axis=1, keepdims=True))
+
+
+@described
+class LogisticGD(LogisticClassifier):
+    """Logistic regression by gradient descent with any step size, which stops when the training rows are separated.
+
+        θ⁺ = θ + (γ/n) Σ_i σ(-z_iᵀθ) z_i ,      z_i = y_i (x_i, b)
+
+    With γ = `step_size` large it walks like the batch perceptron, and `LogisticGD(step_size=np.inf)` is the batch
+    perceptron. The four methods of A. Tyurin, "From Logistic Regression to the Perceptron Algorithm" (AAAI-25):
+
+    ============================  ====================  ===========================
+    weight of a row               step divided by n     divided by Σ weights
+    ============================  ====================  ===========================
+    σ(-z_iᵀθ), finite step size   LogisticGD            NormalizedLogisticGD
+    1 if z_iᵀθ ≤ 0, step size ∞   BatchPerceptron       NormalizedBatchPerceptron
+    ============================  ====================  ===========================
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LogisticGD
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = LogisticGD(step_size=10.0).fit(X, y == 0)
+    >>> clf.separated_, clf.status_.message
+    (True, 'separable: the loss has no finite minimum, more iterations only lengthen θ')
+
+    Parameters
+    ----------
+    step_size : float, default=1.0
+        γ in (0, ∞].
+    """
+
+    _method = "lr-gd"
+
+
+@described
+class NormalizedLogisticGD(LogisticClassifier):
+    """Logistic regression by gradient descent divided by the sum of its weights, which stops at separation.
+
+        θ⁺ = θ + γ Σ_i w_i z_i / Σ_i w_i ,      w_i = σ(-z_iᵀθ) ,      z_i = y_i (x_i, b)
+
+    In the worst case it needs n times fewer iterations than `LogisticGD`, whose docstring has the table of the four
+    methods; `step_size=np.inf` is `NormalizedBatchPerceptron`.
+
+    Parameters
+    ----------
+    step_size : float, default=1.0
+        γ in (0, ∞].
+    """
+
+    _method = "normalized-lr-gd"
+
+
+@described
+class BatchPerceptron(BatchClassifier):
+    """The batch perceptron: each step is the sum of the rows on the wrong side, divided by the number of all rows.
+
+        θ⁺ = θ + (1/n) Σ_{i: z_iᵀθ ≤ 0} z_i ,      z_i = y_i (x_i, b)
+
+    The limit of `LogisticGD` at infinite step size; that docstring has the table of the four methods.
+
+    Parameters
+    ----------
+    """
+
+    _method = "batch-perceptron"
+
+
+@described
+class NormalizedBatchPerceptron(BatchClassifier):
+    """The normalized batch perceptron: each step is the mean of the rows on the wrong side.
+
+        θ⁺ = θ + Σ_{i: z_iᵀθ ≤ 0} z_i / #{i: z_iᵀθ ≤ 0} ,      z_i = y_i (x_i, b)
+
+    At most R²/μ² steps where the batch perceptron may need nR²/μ²; `LogisticGD` has the table of the four methods.
+
+    Parameters
+    ----------
+    """
+
+    _method = "normalized-batch-perceptron"

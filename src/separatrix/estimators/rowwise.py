@@ -1,0 +1,208 @@
+"""The row-at-a-time perceptron as a classifier, also batch by batch."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from separatrix.engines import Gram
+from separatrix.estimators.base import FitStatus, OneVsRest, one_or_all, scores
+from separatrix.estimators.batch import Scaling
+from separatrix.estimators.callbacks import watched, with_callbacks
+from separatrix.estimators.walking import WalkingClassifier
+from separatrix.kernels.rows import norm
+from separatrix.loop import ENDLESS, check_count
+from separatrix.run import Status
+
+
+class Perceptron(WalkingClassifier):
+    """Rosenblatt's perceptron, which stops when it has separated the training rows and not before.
+
+        θ⁺ = θ + z_j   for one row j with z_jᵀθ ≤ 0 ,      z_j = y_j (x_j, b)
+
+    Where it separates, `coef_` is that θ. Where `max_iter` sweeps are not enough, `coef_` is the mean of θ over all
+    rows visited (Freund and Schapire, 1999), which classifies better than the last θ; that one is in `runs_`, and both
+    `warm_start` and `partial_fit` go on from it.
+
+    There are no sample or class weights: a row is either wrong or not, and a step by s z_j in place of z_j would stand
+    for no number of repeated rows. Repeat rows, or use `BatchPerceptron`.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Sweeps over the rows to make at most, as in scikit-learn's `Perceptron`; with order="most-wrong", updates.
+    fit_intercept : bool, default=True
+        Append a constant column; its entry of θ gives `intercept_`.
+    intercept_scaling : float or "auto", default="auto"
+        The value b of that column. "auto" is the power of two nearest to a fifth of the rows' root mean square length;
+        `partial_fit` keeps that of its first batch.
+    order : {"random", "cyclic", "most-wrong"}, default="random"
+        The order of the rows: a fresh permutation each sweep, that of X, or always the row of smallest margin.
+    random_state : int, RandomState or None, default=0
+        Seed of the permutations.
+    certify : bool, default=False
+        Where max_iter runs out, decide by `separate` whether the rows are separable at all, and keep the proof.
+    warm_start : bool, default=False
+        Go on from where the last fit ended.
+    engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
+        How the margins are kept up to date; the steps are the same.
+    record : {"epoch", "log", "all"}, int or None, default=None
+        How often an iterate enters `trace_`: "epoch" after each sweep; the others count updates. Every record costs a
+        pass over the rows, so by default only the last θ is recorded.
+    n_jobs : int or None, default=None
+        Threads for the one-vs-rest problems of three classes or more.
+
+    Attributes
+    ----------
+    coef_, intercept_ : of shapes (1, d) and (1,) or (classes, d) and (classes,)
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    n_iter_ : sweeps begun, the most of all problems
+    n_updates_ : updates made, over all problems
+    separated_ : whether every training row is on its right side, in every problem
+    status_ : "separated", "max-iter", "inseparable" (proven), "stopped" (by a callback) or "rounded" (a margin is 0 to
+        rounding); `status_.message` is a sentence
+    trace_, engine_ : what `solve` recorded and the engine it used; lists with one entry per class for three or more
+    margin_ : min_i z_iᵀθ/‖w‖, the distance of the nearest row to the hyperplane, negative if one is on the wrong side;
+        a list for three classes or more
+    runs_ : the runs of `solve`, one per problem
+    proof_ : with certify=True, the proof for each problem that was not separated
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import Perceptron
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = Perceptron().fit(X, y == 0)
+    >>> clf.separated_, clf.score(X, y == 0)
+    (True, 1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: Scaling = "auto",
+        order: str = "random",
+        random_state: Any = 0,
+        certify: bool = False,
+        warm_start: bool = False,
+        engine: str | Gram = "auto",
+        record: str | int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.order = order
+        self.random_state = random_state
+        self.certify = certify
+        self.warm_start = warm_start
+        self.engine = engine
+        self.record = record
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Sweep over the rows until each was right in turn, or max_iter times.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n, d)
+        y : n labels of two classes or more
+
+        Returns
+        -------
+        self
+        """
+        check_count("max_iter", self.max_iter)
+        X, y, labels = self._read(X, y)
+        record = "epoch" if self.record is None and watched(self) else self.record
+        tasks = self._watch(X, y, None, labels, record, self.max_iter if record == "epoch" else ENDLESS)
+        runs = self._walk(
+            X,
+            labels,
+            "perceptron",
+            resume=self.warm_start,
+            callbacks=None if tasks is None else tasks.problems,
+            record=record,
+            max_epochs=self.max_iter,
+            order=self.order,
+            random_state=self._seed(),
+            average=True,
+        )
+        self._keep(runs, [r.theta if r.separated or r.average is None else r.average for r in runs])
+        self.n_iter_ = max(run.stats["epochs"] for run in runs)
+        self.n_updates_ = sum(run.n_iter for run in runs)
+        wrong = self._measure(X, labels)
+        live = np.ones(X.shape[0], dtype=bool)
+        self._tell(X, labels, live, wrong, [f"{run.stats['epochs']:,} sweeps" for run in runs])
+        if tasks is not None:
+            tasks.end()
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """One sweep over this batch of rows, going on from the last θ.
+
+        `coef_` is the last θ here, and `separated_` speaks of this batch alone. Nothing is warned about.
+
+        Parameters
+        ----------
+        X, y : as in `fit`; the batch may lack classes
+        classes : all labels that will ever come; needed at the first call, and the same or left out at later ones
+
+        Returns
+        -------
+        self
+        """
+        first = "runs_" not in vars(self)
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if first:
+            self.classes_ = np.unique(classes)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={classes!r} are not those of the first call to partial_fit, {self.classes_!r}.")
+        X, y = validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        check_classification_targets(y)
+        code = np.searchsorted(self.classes_, y)
+        unknown = np.flatnonzero(self.classes_[np.minimum(code, len(self.classes_) - 1)] != y)
+        if len(unknown):
+            raise ValueError(f"y has the label {y[unknown[0]]!r}, which is none of the classes {self.classes_!r}.")
+        labels = OneVsRest(code, len(self.classes_))
+        sweeps, updates = (0, 0) if first else (self.n_iter_, self.n_updates_)
+        runs = self._walk(
+            X,
+            labels,
+            "perceptron",
+            resume=not first,
+            callbacks=None,
+            record=self.record,
+            max_epochs=1,
+            order=self.order,
+            random_state=self._seed() + sweeps,
+        )
+        self._keep(runs, [run.theta for run in runs])
+        self.n_iter_, self.n_updates_ = sweeps + 1, updates + sum(run.n_iter for run in runs)
+        wrong = max(self._measure(X, labels))
+        self.separated_ = wrong == 0
+        word = Status.SEPARATED if wrong == 0 else Status.MAX_ITER
+        self.status_ = FitStatus(word, f"one sweep over this batch left {wrong:,} of its {X.shape[0]:,} rows wrong")
+        return self
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _measure(self, X: Any, labels: OneVsRest) -> list[int]:
+        """margin_, and the rows still wrong in each problem."""
+        found = scores(X, self.coef_, self.intercept_)
+        wrong, margins = [], []
+        for k, label in enumerate(labels):
+            m, length = label * found[:, k], float(norm(self.coef_[k]))
+            wrong.append(0 if self.runs_[k].separated else int((m <= 0).sum()))
+            margins.append(float(m.min()) / length if length > 0 else np.nan)
+        self.margin_ = one_or_all(margins)
+        return wrong

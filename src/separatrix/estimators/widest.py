@@ -1,0 +1,132 @@
+"""The hard-margin classifier, with its margin as a bracket."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.estimators.base import LinearClassifier, Outcome, one_or_all, scores, verdict_clause
+from separatrix.estimators.callbacks import Tasks, attributes, watched, with_callbacks
+from separatrix.margin import Margin, MarginStatus, max_margin
+
+
+class MaxMarginClassifier(LinearClassifier):
+    """The hyperplane with the widest margin, and the margin as a proven bracket.
+
+        max_{‖w‖ = 1, b} min_i y_i (x_iᵀw + b)
+
+    `decision_function` is the signed distance to the hyperplane, since ‖coef_‖ = 1. On rows that no hyperplane
+    separates the fit warns, `margin_.lower` is 0 and `coef_` is the best hyperplane met on the way, the one with the
+    fewest rows on the wrong side.
+
+    There are no sample or class weights: the widest margin depends on which rows there are and not on how often. For
+    rows that may be violated at a price use scikit-learn's `LinearSVC`.
+
+    Parameters
+    ----------
+    rtol : float, default=1e-6
+        The bracket is closed when upper - lower ≤ rtol · upper.
+    fit_intercept : bool, default=True
+        Also an intercept, which is not part of the norm.
+    time_limit : float or None, default=None
+        Seconds per problem after which the bracket is taken as it is.
+    certify : bool, default=False
+        Where no margin was found, decide by `separate` whether the rows are separable at all, and keep the proof.
+    n_jobs : int or None, default=None
+        Threads for the one-vs-rest problems of three classes or more.
+
+    Attributes
+    ----------
+    margin_ : Margin, the bracket `lower` ≤ μ ≤ `upper` with its θ, weights and support; a list with one entry per class
+        for three classes or more
+    coef_, intercept_ : of shapes (1, d) and (1,) or (classes, d) and (classes,)
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    n_iter_ : Newton steps made, the most of all problems
+    separated_ : whether every training row is on its right side, in every problem
+    status_ : how the bracket ended ("converged", "no-margin", "rounding", "time-limit", "stopped"), or "inseparable"
+        (proven); `status_.message` is a sentence that names the classes concerned
+    proof_ : with certify=True, the proof for each problem that was not separated
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import MaxMarginClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = MaxMarginClassifier().fit(X, y == 0)
+    >>> print(f"{clf.margin_.lower:.4f} {clf.margin_.upper:.4f}")
+    0.8176 0.8176
+    """
+
+    def __init__(
+        self,
+        *,
+        rtol: float = 1e-6,
+        fit_intercept: bool = True,
+        time_limit: float | None = None,
+        certify: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.rtol = rtol
+        self.fit_intercept = fit_intercept
+        self.time_limit = time_limit
+        self.certify = certify
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Narrow the bracket on the widest margin.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n, d)
+        y : n labels of two classes or more
+
+        Returns
+        -------
+        self
+        """
+        X, y, labels = self._read(X, y)
+        tasks = Tasks(self, X, y, None, labels, None) if watched(self) else None
+
+        def work(problems: list[int]) -> list[Margin]:
+            return [
+                max_margin(
+                    X,
+                    labels[k],
+                    rtol=self.rtol,
+                    fit_intercept=self.fit_intercept,
+                    time_limit=self.time_limit,
+                    callback=None if tasks is None else tasks.problems[k],
+                )
+                for k in problems
+            ]
+
+        margins: list[Margin] = self._in_parallel(work, len(labels))
+        found = [attributes(margin.theta, float(self.fit_intercept)) for margin in margins]
+        self.coef_ = np.concatenate([one["coef_"] for one in found])
+        self.intercept_ = np.concatenate([one["intercept_"] for one in found])
+        self.margin_ = one_or_all(margins)
+        self.n_iter_ = max(margin.n_steps for margin in margins)
+        self.separated_ = all(margin.lower > 0 for margin in margins)
+        reached = scores(X, self.coef_, self.intercept_)
+        live = np.ones(X.shape[0], dtype=bool)
+        outcomes = []
+        for k, (margin, label) in enumerate(zip(margins, labels, strict=True)):
+            wrong = int((label * reached[:, k] <= 0).sum())
+            if margin.lower > 0:
+                short = margin.status not in (MarginStatus.CONVERGED, MarginStatus.STOPPED)
+                told = f"the margin lies in [{margin.lower:.6g}, {margin.upper:.6g}]: {margin.status.message}"
+                outcomes.append(Outcome(margin.status, told, 0, short))
+                continue
+            verdict, proof = self._certificate(X, label, live) if self.certify else (None, None)
+            told = (
+                f"no separating hyperplane was found, the best leaves {wrong:,} of {len(label):,} rows on the wrong "
+                f"side, and none has a margin above {margin.upper:.2g}; {verdict_clause(verdict)}"
+            )
+            word = "inseparable" if verdict == "inseparable" else str(margin.status)
+            outcomes.append(Outcome(word, told, wrong, short=True, proof=proof))
+        self._conclude(outcomes)
+        if tasks is not None:
+            tasks.end()
+        return self

@@ -1,0 +1,125 @@
+"""What a run is while it goes and when it has ended: Iterate, Status, Run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import isinf
+from typing import Any, Literal
+
+import numpy as np
+
+from separatrix.engines import Engine
+from separatrix.methods import Method
+from separatrix.problem import Problem, Vector
+from separatrix.trace import Measure, Trace
+
+
+class Status(StrEnum):
+    """How a run ended; `message` says what that means."""
+
+    SEPARATED = "separated"
+    MAX_ITER = "max-iter"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+    ROUNDED = "rounded"
+
+    @property
+    def message(self) -> str:
+        """One sentence to act on."""
+        return {
+            Status.SEPARATED: "every row has a positive margin, checked on the raw data",
+            Status.MAX_ITER: "iteration budget spent; this proves nothing about separability, see separate()",
+            Status.STOPPED: "your stop rule or callback ended the run",
+            Status.INTERRUPTED: "interrupted from the keyboard; this is the run so far",
+            Status.ROUNDED: "a margin is zero to rounding: floats cannot tell whether this separates, see separate()",
+        }[self]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The result of `solve`.
+
+    Attributes
+    ----------
+    status : how it ended, with a sentence in `status.message`
+    separated : whether `theta` puts every row on its right side, just checked on the raw data
+    n_iter : updates made; when the run stopped because it separated, the first t at which θ_t separates
+    theta : θ_t at finite step size, φ_t at step size ∞ (the last entry is the intercept's, if there is one)
+    phi : θ_t/γ, safe for any step size
+    bias : the value of the intercept's constant column, 0 without one: a row's score is a·θ[:-1] + bias θ[-1]
+    average : the mean of φ over all rows visited, where that was asked for
+    engine : the engine that was used
+    seconds : time spent on iterations and their set-up; recording and checkpoints are not counted
+    trace : columns over the recorded iterates
+    stats : what it cost: rows read, columns read and held, sweeps the perceptron began
+    """
+
+    method: str
+    step_size: float
+    status: Status
+    separated: bool
+    n_iter: int
+    theta: Vector
+    phi: Vector
+    bias: float
+    average: Vector | None
+    engine: str
+    seconds: float
+    trace: Trace = field(repr=False)
+    stats: dict[str, int] = field(repr=False)
+
+    def __str__(self) -> str:
+        step = "" if isinf(self.step_size) else f", step size {self.step_size:g}"
+        return (
+            f"{self.method}{step}: {self.status} after {self.n_iter:,} iterations "
+            f"({self.engine} engine, {self.seconds:.3g} s): {self.status.message}."
+        )
+
+
+class Iterate:
+    """One iterate, as `stop` and `callback` see it; valid during the call."""
+
+    def __init__(self, engine: Engine, method: Method, problem: Problem) -> None:
+        self._engine, self._method, self._problem = engine, method, problem
+        self.t = engine.t
+        self._measure: Measure | None = None
+
+    @property
+    def bias(self) -> float:
+        """The value of the intercept's constant column, 0 without one."""
+        return self._problem.bias
+
+    @property
+    def phi(self) -> Vector:
+        """φ_t = θ_t/γ."""
+        return self._problem.unpad(self._engine.phi())
+
+    @property
+    def theta(self) -> Vector:
+        """θ_t (φ_t at step size ∞)."""
+        return times(self._method.gamma, self.phi)
+
+    @property
+    def measure(self) -> Measure:
+        """Errors, accuracy, loss, grad_norm, theta_norm and min_margin."""
+        if self._measure is None:
+            self._measure = self._engine.measure()
+        return self._measure
+
+    @property
+    def errors(self) -> int:
+        """Rows on the wrong side."""
+        return self.measure.errors
+
+
+Stop = Literal["separated"] | Callable[[Iterate], Any] | None
+
+
+def times(gamma: float, phi: Vector) -> Vector:
+    """θ = γφ, or φ at γ = ∞."""
+    if isinf(gamma):
+        return phi
+    with np.errstate(over="ignore", under="ignore"):
+        return gamma * phi
