@@ -109,7 +109,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         classes, code = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {classes[0]!r}.")
+            raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {classes[0]!s}.")
         self.classes_ = classes
         return X, y, OneVsRest(code, len(classes))
 

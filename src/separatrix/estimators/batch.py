@@ -28,7 +28,6 @@ from separatrix.loop import check_count
 from separatrix.methods import parse_method
 from separatrix.problem import Vector
 from separatrix.run import Status
-from separatrix.trace import Measure
 
 ENDLESS = "separable: the loss has no finite minimum, more iterations only lengthen θ"
 Scaling = float | Literal["auto"]
@@ -56,8 +55,9 @@ n_jobs : int or None, default=None
 
 Attributes
 ----------
-coef_, intercept_ : θ, of shapes (1, d) and (1,) or (classes, d) and (classes,): the θ that separates or, where max_iter
-    runs out, the best one recorded, by its loss at a finite step size, by the (weighted) accuracy otherwise
+coef_, intercept_ : θ, of shapes (1, d) and (1,) or (classes, d) and (classes,): the one that separates; or, where
+    max_iter runs out, the last θ if the logistic loss was never lower, and the recorded one of the best accuracy
+    otherwise
 classes_, n_features_in_, feature_names_in_ : as in scikit-learn
 n_iter_ : iterations made, the most of all problems
 separated_ : whether every training row is on its right side, in every problem
@@ -132,10 +132,8 @@ class BatchClassifier(WalkingClassifier):
         check_count("max_iter", self.max_iter)
         X, y, labels = self._read(X, y)
         weight = self._weights(sample_weight, X, y, labels.code)
-        finite = {} if isinf(gamma) else {"step_size": gamma}
         tasks = self._watch(X, y, weight, labels, self.record, self.max_iter)
-        worth = _accuracy if isinf(gamma) else _small_loss
-        best = [Best(worth, None if tasks is None else tasks.problems[k]) for k in range(len(labels))]
+        best = [Best(None if tasks is None else tasks.problems[k]) for k in range(len(labels))]
         runs = self._walk(
             X,
             labels,
@@ -145,22 +143,17 @@ class BatchClassifier(WalkingClassifier):
             sample_weight=weight,
             record=self.record,
             max_iter=self.max_iter,
-            **finite,
+            step_size=gamma,
         )
-        ends = [
-            b.theta if b.theta is not None and not run.separated else run.theta
-            for b, run in zip(best, runs, strict=True)
-        ]
-        self._keep(runs, ends)
+        kept = [one.choose(run) for one, run in zip(best, runs, strict=True)]
+        self._keep(runs, [theta for theta, _ in kept])
         self.n_iter_ = max(run.n_iter for run in runs)
-        left, margins = [], []
-        for run, one, w in zip(runs, best, self.coef_, strict=True):
-            errors, lowest, size = (float(run.trace[name][-1]) for name in ("errors", "min_margin", "theta_norm"))
-            if not run.separated and one.measure is not None:
-                errors, lowest, size = one.measure.errors, one.measure.min_margin, one.measure.theta_norm
-            length = float(norm(w))
-            left.append(0 if run.separated else max(1, int(errors)))
-            margins.append(lowest * size / length if length > 0 else np.nan)
+        left = [0 if run.separated else max(1, at.errors) for run, (_, at) in zip(runs, kept, strict=True)]
+        sizes = [float(norm(w)) for w in self.coef_]
+        margins = [
+            at.min_margin * at.theta_norm / size if size > 0 else np.nan
+            for size, (_, at) in zip(sizes, kept, strict=True)
+        ]
         self.margin_ = one_or_all(margins)
         self._tell(
             X,
@@ -193,14 +186,6 @@ class BatchClassifier(WalkingClassifier):
             )
             weight *= factor[code]
         return weight
-
-
-def _accuracy(measure: Measure) -> float:
-    return round(measure.accuracy, 6)  # rows of hardly any weight decide nothing; the last of equals is taken
-
-
-def _small_loss(measure: Measure) -> float:
-    return -measure.loss
 
 
 def _has_probabilities(estimator: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -103,17 +104,32 @@ class WalkingClassifier(LinearClassifier):
 
 
 class Best:
-    """A callback that keeps the iterate of the most `worth`, the last of equals; `then` is called as well."""
+    """A callback that keeps the recorded iterate of the best accuracy, the last of equals; `then` is called as well."""
 
-    def __init__(self, worth: Callable[[Measure], float], then: Callable[[Iterate], Any] | None) -> None:
-        self.worth, self.then = worth, then
-        self.value = -np.inf
-        self.theta: Vector | None = None
-        self.measure: Measure | None = None
+    def __init__(self, then: Callable[[Iterate], Any] | None) -> None:
+        self.then = then
+        self.accuracy, self.lowest = -1.0, np.inf
+        self.best: tuple[Vector, Measure] | None = None
+        self.last: Measure | None = None
 
     def __call__(self, iterate: Iterate) -> bool:
-        """Keep this iterate if no earlier one does better."""
-        value = self.worth(iterate.measure)
-        if value >= self.value:
-            self.value, self.theta, self.measure = value, iterate.theta, iterate.measure
+        """Keep this iterate if no earlier one does better; θ_0 does not count."""
+        measure = self.last = iterate.measure
+        if iterate.t > 0:
+            accuracy = round(measure.accuracy, 6)  # rows of hardly any weight decide nothing
+            self.lowest = min(self.lowest, measure.loss)
+            if accuracy >= self.accuracy:
+                self.accuracy, self.best = accuracy, (iterate.theta, measure)
         return self.then is not None and bool(self.then(iterate))
+
+    def choose(self, run: Run) -> tuple[Vector, Measure]:
+        """θ and its numbers: the last one where it separates or descent was stable, the best one where it was not.
+
+        With large steps the loss says little, but a last loss that was never lower means that descent has settled.
+        """
+        if self.last is None:
+            raise AssertionError("the last iterate is always recorded")
+        settled = isfinite(run.step_size) and self.last.loss <= self.lowest * (1 + 1e-9)
+        if run.separated or settled or self.best is None:
+            return run.theta, self.last
+        return self.best
