@@ -2,14 +2,19 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The oldest scikit-learn that is supported, in an environment of its own.
+OLDEST := .venv-oldest
 
-.PHONY: reproduce test lint types bench clean
+.PHONY: reproduce test test-oldest lint types bench clean
 
 reproduce: $(VENV)/installed
 	$(BIN)/separatrix reproduce
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest
+
+test-oldest: $(OLDEST)/installed
+	$(OLDEST)/bin/python -m pytest tests/test_estimators.py tests/test_estimators_in_company.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -21,7 +26,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/separatrix bench
 
 clean:
-	rm -rf $(VENV) build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are files inside .venv: they go when it goes, and are stale when pyproject.toml is newer.
@@ -35,3 +40,8 @@ $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+
+$(OLDEST)/installed: pyproject.toml
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --editable '.[dev]' 'scikit-learn==1.7.0'
+	@touch $@

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from math import inf
 
 import numpy as np
 import pytest
 
-from separatrix.bench import growth, peers, speed
+from separatrix.bench import classifiers, growth, peers, speed
 from separatrix.methods import parse_method
 from separatrix.theory import planted
 
@@ -104,3 +105,39 @@ def test_the_gram_engines_columns_show_up_as_memory():
     if answers["dense"] is None:
         pytest.skip("this system does not tell a process's peak memory")
     assert answers["gram"] > answers["dense"] + 1
+
+
+def test_perceptrons_are_compared_sweep_by_sweep(monkeypatch):
+    monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
+    monkeypatch.setattr(classifiers, "PAUSE", 0.0)
+    given = classifiers.data()
+    assert given.name == "digits"
+    found = classifiers.compare_sweeps(given, "float64", sweeps=3, seeds=2)
+    assert found.ratio.least <= found.ratio.median <= found.ratio.most
+    assert found.our_accuracy.median > 0.8 and found.their_accuracy.median > 0.8
+    fits = [
+        classifiers.fit(given, "ours", classifiers.Perceptron(max_iter=3)),
+        classifiers.fit(given, "widest", classifiers.MaxMarginClassifier()),
+    ]
+    assert fits[0].note == "3 iterations" and "one-vs-rest problems are not separated" in fits[1].note
+    sweeps, models = classifiers.tables(given, [found], fits)
+    assert len(sweeps.rows) == 1 and len(models.rows) == 2
+
+
+def test_a_slow_or_worse_sweep_is_called_a_failure(monkeypatch):
+    monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
+    given = replace(classifiers.data(), name="fashion-mnist")
+    one, low, high = speed.Spread.of([1.0]), speed.Spread.of([0.80]), speed.Spread.of([0.81])
+    found = classifiers.Sweeps("float32", one, one, one, low, high)
+    sweeps, _ = classifiers.tables(given, [found], [])
+    assert len(sweeps.failures) == 2
+
+
+def test_the_scale_of_the_intercept_changes_bounds_and_counts(monkeypatch):
+    monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
+    (name, X, y), *_ = classifiers.intercept_problems()
+    scales = classifiers.intercept_scales(name, X, y)
+    bound = {round(s.share, 2): s.bound for s in scales}
+    assert bound[0.2] < 1.2 * min(bound.values()) and bound[5.0] > 5 * bound[0.2]
+    assert all(s.perceptron is not None and s.perceptron <= s.bound for s in scales)
+    assert len(classifiers.scale_table(scales).rows) == len(scales)

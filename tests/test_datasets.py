@@ -12,7 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from separatrix.datasets import CIFAR_RECORD, CLASSES, VARIABLE, available, load
+from separatrix.datasets import CIFAR_RECORD, CLASSES, VARIABLE, available, load, load_ten
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(VARIABLE), reason=f"the image data sets are not here: {VARIABLE} is not set"
@@ -78,6 +78,24 @@ def test_the_first_n_rows_are_a_prefix(mnist):
     short, labels = load("mnist", n=4, data_dir=mnist)
     assert np.array_equal(short, X[:4])
     assert np.array_equal(labels, y[:4])
+
+
+def test_all_ten_classes_come_in_file_order(mnist):
+    X, y = load_ten("mnist", data_dir=mnist)
+    np.testing.assert_array_equal(y, LABELS)
+    np.testing.assert_array_equal(X, (IMAGES.reshape(len(LABELS), -1) / 255).astype(np.float32))
+    for part, array in (("labels-idx1", LABELS[::-1].copy()), ("images-idx3", IMAGES[::-1].copy())):
+        (mnist / "mnist" / f"t10k-{part}-ubyte.gz").write_bytes(gzip.compress(idx(array)))
+    X_test, y_test = load_ten("mnist", part="test", scale="signed", dtype=np.float64, data_dir=mnist)
+    np.testing.assert_array_equal(y_test, LABELS[::-1])
+    np.testing.assert_array_equal(X_test, 2.0 * IMAGES[::-1].reshape(len(LABELS), -1) / 255 - 1)
+
+
+def test_ten_classes_of_anything_else_are_refused(mnist):
+    with pytest.raises(ValueError, match='ten classes are read of "mnist" and "fashion-mnist", got \'cifar-10\''):
+        load_ten("cifar-10", data_dir=mnist)
+    with pytest.raises(ValueError, match='part must be "train" or "test", got \'all\''):
+        load_ten("mnist", part="all", data_dir=mnist)
 
 
 def test_other_classes_can_be_chosen(mnist):

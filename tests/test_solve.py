@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from conftest import noise, planted, signed
 from separatrix.loop import Pace, Walk
 from separatrix.methods import parse_method
 from separatrix.problem import make_problem
+from separatrix.trace import Recorder
 
 METHODS = ("lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron", "perceptron")
 
@@ -338,3 +340,75 @@ def test_threads_of_one_process_can_solve_at_the_same_time():
     with ThreadPoolExecutor(4) as pool:
         runs = list(pool.map(lambda _: sx.solve(X, y, "batch-perceptron"), range(8)))
     assert all(np.array_equal(run.phi, alone.phi) for run in runs)
+
+
+@pytest.mark.parametrize("order", ["cyclic", "random", "most-wrong"])
+def test_the_perceptron_stops_after_the_sweeps_it_was_given(order, engine):
+    X, y = noise(150, 11, 1)
+    run = sx.solve(X, y, "perceptron", order=order, engine=engine, max_epochs=4, random_state=1)
+    assert run.status == "max-iter" and run.stats["epochs"] == 4
+    if order == "most-wrong":
+        assert run.n_iter == 4
+    longer = sx.solve(X, y, "perceptron", order=order, engine=engine, max_epochs=5, random_state=1)
+    assert longer.n_iter > run.n_iter
+
+
+def test_an_epoch_of_a_batch_method_is_an_iteration(engine):
+    X, y = noise(150, 11, 1)
+    a = sx.solve(X, y, "batch-perceptron", engine=engine, max_epochs=7)
+    b = sx.solve(X, y, "batch-perceptron", engine=engine, max_iter=7)
+    assert a.n_iter == b.n_iter == 7
+    np.testing.assert_array_equal(a.theta, b.theta)
+
+
+def test_recording_by_epoch_has_one_row_per_sweep_and_changes_nothing(engine):
+    X, y = noise(150, 11, 1)
+    run = sx.solve(X, y, "perceptron", engine=engine, max_epochs=6, record="epoch")
+    assert len(run.trace["iteration"]) == 6
+    ends = [sx.solve(X, y, "perceptron", engine=engine, max_epochs=k, record=None).n_iter for k in range(1, 7)]
+    assert run.trace["iteration"].tolist() == ends
+    np.testing.assert_array_equal(run.theta, sx.solve(X, y, "perceptron", engine=engine, max_epochs=6).theta)
+
+
+def test_sweeps_continue_from_a_checkpoint_where_they_were_cut(tmp_path):
+    X, y = noise(150, 11, 1)
+    options = {"order": "random", "random_state": 2, "record": "epoch"}
+    whole = sx.solve(X, y, "perceptron", max_epochs=9, **options)
+    file = tmp_path / "run.npz"
+    sx.solve(X, y, "perceptron", max_epochs=4, checkpoint=file, **options)
+    rest = sx.solve(X, y, "perceptron", max_epochs=9, checkpoint=file, **options)
+    np.testing.assert_array_equal(rest.theta, whole.theta)
+    assert rest.trace["iteration"].tolist() == whole.trace["iteration"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_epochs": -1}, "max_epochs must be a whole number, 0 or more, got -1"),
+        ({"max_epochs": 1.5}, "max_epochs must be a whole number"),
+        ({"intercept_scale": -2.0, "fit_intercept": True}, 'positive and finite, or "auto", got -2.0'),
+        ({"intercept_scale": True, "fit_intercept": True}, 'positive and finite, or "auto", got True'),
+        ({"record": "sweep"}, '"all", "log", "epoch", a positive whole number or None'),
+    ],
+)
+def test_bad_budgets_and_scales_get_one_sentence(options, message):
+    X, y = noise(20, 3, 1)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        sx.solve(X, y, "perceptron", **options)
+
+
+def test_a_row_scores_by_theta_and_the_constant_column():
+    X, y = planted(60, 5, 0.05, 4)
+    X = X + 2.0
+    run = sx.solve(X, y, "perceptron", fit_intercept=True, intercept_scale=4.0, max_iter=10**7)
+    assert run.bias == 4.0 and run.separated
+    assert (y * (X @ run.theta[:-1] + run.bias * run.theta[-1]) > 0).all()
+
+
+@pytest.mark.parametrize("record", ["all", "log", "epoch", 7, None])
+def test_the_number_of_records_is_known_beforehand(record):
+    X, y = noise(60, 4, 1)
+    run = sx.solve(X, y, "batch-perceptron", max_iter=100, record=record)
+    recorded = int((run.trace["iteration"] > 0).sum())
+    most = Recorder(record, False).most(100)
+    assert recorded <= most <= recorded + 2

@@ -285,6 +285,7 @@ class Suite(StrEnum):
     SPEED = "speed"
     GROWTH = "growth"
     DECIDE = "decide"
+    ESTIMATORS = "estimators"
     ALL = "all"
 
 
@@ -292,7 +293,9 @@ class Suite(StrEnum):
 def bench(
     suite: Annotated[
         Suite,
-        typer.Option(help="Against plain loops, how cost and memory grow, or deciding against LP and scikit-learn."),
+        typer.Option(
+            help="Against plain loops; how cost and memory grow; deciding against LP; classifiers against scikit-learn."
+        ),
     ] = Suite.ALL,
     alternations: Annotated[int, typer.Option(min=1, help="How often each side of a comparison is timed.")] = 5,
     json: Annotated[Path | None, typer.Option(help="Also write the numbers to this file.")] = None,
@@ -310,6 +313,8 @@ def bench(
             measured["growth"] = bench_growth(console)
         if suite in (Suite.DECIDE, Suite.ALL):
             measured["decide"] = bench_deciding(console, alternations)
+        if suite in (Suite.ESTIMATORS, Suite.ALL):
+            measured["estimators"] = bench_classifiers(console)
         facts = machine()
         versions = ", ".join(f"{name} {v}" for name, v in facts["packages"].items() if v)
         text = f"{facts['cores']} cores, {facts['processor']}; Python {facts['python']}, {versions}, {facts['blas']}"
@@ -370,6 +375,32 @@ def bench_deciding(console: Console, alternations: int) -> dict[str, Any]:
     for table in deciding.tables(lines, sparse):
         console.print(render(table))
     return {"sides": [asdict(line) for line in lines], "sparse": sparse}
+
+
+def bench_classifiers(console: Console) -> dict[str, Any]:
+    """The suite of classifiers, printed and as plain data."""
+    from dataclasses import asdict
+
+    from separatrix.bench import classifiers
+    from separatrix.lab.table import render
+
+    given = classifiers.data()
+    sweeps, fits, scales = [], [], []
+    for name, X, y in classifiers.intercept_problems():
+        progress(f"scale of the intercept: {name}")
+        scales += classifiers.intercept_scales(name, X, y)
+    for dtype in ("float32", "float64"):
+        progress(f"perceptron sweeps: {given.name}, {dtype}")
+        sweeps.append(classifiers.compare_sweeps(given, dtype))
+    for name, model in classifiers.models():
+        progress(f"classifiers: {name}")
+        fits.append(classifiers.fit(given, name, model))
+    for table in (*classifiers.tables(given, sweeps, fits), classifiers.scale_table(scales)):
+        console.print(render(table))
+        for failure in table.failures:
+            console.print(failure)
+    named = {"sweeps": sweeps, "fits": fits, "intercept": scales}
+    return {name: [asdict(one) for one in results] for name, results in named.items()}
 
 
 def progress(text: str) -> None:

@@ -85,6 +85,28 @@ def load(
     return table[pixels], labels
 
 
+def load_ten(
+    name: Literal["mnist", "fashion-mnist"],
+    *,
+    part: Literal["train", "test"] = "train",
+    scale: Literal["signed", "unit"] = "unit",
+    dtype: DTypeLike = np.float32,
+    data_dir: str | os.PathLike[str] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """All ten classes of "mnist" or "fashion-mnist": the 60,000 training or the 10,000 test images, as (X, y).
+
+    The options are those of `load`. The test images are in t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz
+    beside the training images.
+    """
+    if name not in ("mnist", "fashion-mnist"):
+        raise ValueError(f'ten classes are read of "mnist" and "fashion-mnist", got {name!r}.')
+    if part not in ("train", "test"):
+        raise ValueError(f'part must be "train" or "test", got {part!r}.')
+    table = _pixel_values(scale, dtype)
+    images, labels = _images(_folder(data_dir) / name, "train" if part == "train" else "t10k")
+    return table[images], labels.astype(np.int64)
+
+
 def available(data_dir: str | os.PathLike[str] | None = None) -> list[str]:
     """Names of the data sets whose folder is there, for those who want to run on whatever they find."""
     if data_dir is None and not os.environ.get(VARIABLE):
@@ -152,13 +174,19 @@ def _first_rows(labels: Pixels, pair: tuple[int, int], n: int | None) -> NDArray
     return np.flatnonzero(np.isin(labels, pair))[:n]
 
 
-def _read_idx(folder: Path, pair: tuple[int, int], n: int | None) -> tuple[Pixels, NDArray[np.int64]]:
-    labels = _idx(folder / "train-labels-idx1-ubyte", IDX_LABELS)
-    images = _idx(folder / "train-images-idx3-ubyte", IDX_IMAGES)
+def _images(folder: Path, part: str) -> tuple[Pixels, Pixels]:
+    """All images of a pair of IDX files, one per row, and their labels."""
+    labels = _idx(folder / f"{part}-labels-idx1-ubyte", IDX_LABELS)
+    images = _idx(folder / f"{part}-images-idx3-ubyte", IDX_IMAGES)
     if len(images) != len(labels):
         raise ValueError(f"{folder} has {len(images)} images but {len(labels)} labels; get the files again.")
+    return images.reshape(len(images), -1), labels
+
+
+def _read_idx(folder: Path, pair: tuple[int, int], n: int | None) -> tuple[Pixels, NDArray[np.int64]]:
+    images, labels = _images(folder, "train")
     rows = _first_rows(labels, pair, n)
-    return images[rows].reshape(len(rows), -1), labels[rows].astype(np.int64)
+    return images[rows], labels[rows].astype(np.int64)
 
 
 def _read_cifar(folder: Path, pair: tuple[int, int], n: int | None) -> tuple[Pixels, NDArray[np.int64]]:

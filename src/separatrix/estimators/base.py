@@ -23,7 +23,7 @@ from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.problem import Vector
 
 BLOCK = 1 << 21  # entries of float32 rows that are taken to float64 at a time
-SHOWN = 5  # classes that a message names
+SHOWN = 10  # classes that a message names
 
 
 class FitStatus(str):
