@@ -350,6 +350,9 @@ def test_the_perceptron_that_runs_out_is_averaged_over_the_rows_it_visited(overl
             total += phi
     np.testing.assert_allclose(np.append(clf.coef_, clf.intercept_), total / 300, rtol=1e-12)
     np.testing.assert_allclose(clf.runs_[0].theta, phi, rtol=1e-12)
+    for engine in ("dense", "lazy", "gram"):
+        other = fit_short(clone(clf).set_params(engine=engine), X, y)
+        np.testing.assert_allclose(other.coef_, clf.coef_, rtol=1e-12)
 
 
 def test_perceptrons_that_sweep_together_take_the_steps_they_take_alone():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import io
 import re
 import tomllib
@@ -27,6 +28,16 @@ def test_examples_print_what_their_page_says(page, code, expected):
     with contextlib.redirect_stdout(out):
         exec(compile(code, page, "exec"), {"__name__": "__example__"})
     assert out.getvalue() == (expected or "")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in separatrix.__all__ if ">>>" in (getattr(separatrix, name).__doc__ or "")]
+)
+def test_examples_of_docstrings_print_what_they_say(name):
+    for example in doctest.DocTestFinder(recurse=False).find(getattr(separatrix, name), name):
+        runner = doctest.DocTestRunner(verbose=False)
+        runner.run(example)
+        assert runner.summarize(verbose=False).failed == 0
 
 
 def test_every_python_block_is_found():

@@ -399,7 +399,7 @@ def bench_classifiers(console: Console) -> dict[str, Any]:
         console.print(render(table))
         for failure in table.failures:
             console.print(failure)
-    named = {"sweeps": sweeps, "fits": fits, "intercept": scales}
+    named: dict[str, list[Any]] = {"sweeps": sweeps, "fits": fits, "intercept": scales}
     return {name: [asdict(one) for one in results] for name, results in named.items()}
 
 

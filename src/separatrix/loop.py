@@ -18,7 +18,7 @@ from separatrix.checkpoint import Checkpoint, Saved, describe, fresh_seed, resto
 from separatrix.engines import Gram, Sheet, make_engine, rule_of
 from separatrix.engines.base import sharpness as sharpness_at
 from separatrix.engines.base import threads, unit_of
-from separatrix.engines.rowwise import SweepEngine, sweep_together
+from separatrix.engines.rowwise import GramSweepEngine, SweepEngine, sweep_together
 from separatrix.methods import Method, parse_method
 from separatrix.problem import INTERCEPT_SCALE, Problem, Vector, make_problem, relabel
 from separatrix.run import Iterate, Run, Status, Stop, times
@@ -160,7 +160,7 @@ def solve_each(
     # Perceptrons of which only the end is wanted go through the rows together.
     together = 1
     if how.order in ("cyclic", "random") and every is None and engine != "gram" and not isinstance(engine, Gram):
-        together = len(labels) if base.nbytes < SMALL else max(1, base.nbytes // (STATE * base.n))
+        together = max(1, max(base.nbytes, SMALL) // (STATE * base.n))
     runs: list[Run] = []
     for lo in range(0, len(labels), together):
         walks = [
@@ -360,7 +360,7 @@ class Walk:
         if separated and status is Status.MAX_ITER:
             status = Status.SEPARATED
         short = self.problem.unpad(phi)
-        mean = self.engine.average() if isinstance(self.engine, SweepEngine) else None
+        mean = self.engine.average() if isinstance(self.engine, SweepEngine | GramSweepEngine) else None
         return Run(
             method=self.method.name,
             step_size=self.method.gamma,

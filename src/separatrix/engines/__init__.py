@@ -30,7 +30,7 @@ def make_engine(
     options = engine if isinstance(engine, Gram) else Gram()
     if method.order is not None:
         if name == "gram":
-            return GramSweepEngine(problem, method, theta0, options, seed)
+            return GramSweepEngine(problem, method, theta0, options, seed, average)
         return SweepEngine(problem, method, theta0, lazy=name == "lazy", seed=seed, average=average)
     if name == "gram":
         return GramEngine(problem, method, theta0, options)

@@ -48,7 +48,7 @@ class SweepEngine:
             m=np.zeros(n),
             anchor=np.zeros(problem.d + 1),
             reach=np.full(n, -np.inf),
-            late=np.zeros(problem.d + 1 if average else 0),
+            late=np.zeros(problem.d + 1 if average and method.order != "most-wrong" else 0),
             order=sweep_order(method, n, seed, 0),
             ahead=sweep.Ahead(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64), np.zeros(4)),
             c=np.zeros(1, dtype=sweep.CONTROL),
@@ -113,10 +113,10 @@ class SweepEngine:
 
     def average(self) -> Vector | None:
         """The mean of φ over all rows visited, if it was asked for: φ - (1/v) Σ v_j z_j."""
-        visited = self.problem.n * self.epoch + int(self.c["position"])
         if len(self.state.late) == 0:
             return None
-        return np.asarray((self.state.phi - self.state.late / max(visited, 1)) * self.problem.scale)
+        visited = max(1, self.problem.n * self.epoch + int(self.c["position"]))
+        return np.asarray((self.state.phi - self.state.late / visited) * self.problem.scale)
 
     def save(self) -> dict[str, NDArray[Any]]:
         """φ, what its average needs, and the place in the sweep."""
@@ -141,9 +141,12 @@ class SweepEngine:
 class GramSweepEngine(GramEngine):
     """All margins, and one column of G per update."""
 
-    def __init__(self, problem: Problem, method: Method, theta0: Vector | None, options: Gram, seed: int) -> None:
+    def __init__(
+        self, problem: Problem, method: Method, theta0: Vector | None, options: Gram, seed: int, average: bool = False
+    ) -> None:
         super().__init__(problem, method, theta0, options)
         self.seed = seed
+        self.late = np.zeros(problem.n if average and method.order != "most-wrong" else 0)
         self.p = np.zeros(1, dtype=sweep.CONTROL)[0]
         self._fresh_order()
 
@@ -172,7 +175,7 @@ class GramSweepEngine(GramEngine):
         last = end if self.method.order != "most-wrong" else int(min(end, epoch))
         while self.errors and self.t < last and self.epoch < epoch:
             before = self.epoch
-            said = gram.sweep(self.sheet.data, self.state, self.order, self.p, last - self.t)
+            said = gram.sweep(self.sheet.data, self.state, self.order, self.p, last - self.t, self.late)
             if said == gram.COLUMNS:
                 self.cache.compute(self.sheet, self.state.need[:1].copy(), self.t + 1)
             elif said == gram.REFRESH:
@@ -196,11 +199,23 @@ class GramSweepEngine(GramEngine):
 
     def save(self) -> dict[str, NDArray[Any]]:
         """The gram state and the place in the sweep."""
-        return super().save() | {f"sweep_{name}": np.array(self.p[name]) for name in SCALARS}
+        place = {f"sweep_{name}": np.array(self.p[name]) for name in SCALARS}
+        return super().save() | place | {"late": self.late.copy()}
+
+    def average(self) -> Vector | None:
+        """The mean of φ over all rows visited, if it was asked for: φ - (1/v) Σ v_j z_j."""
+        if len(self.late) == 0:
+            return None
+        visited = max(1, self.problem.n * self.epoch + int(self.p["position"]))
+        Phi = self.vector()
+        return np.asarray(
+            (Phi - self.sheet.sum(np.flatnonzero(self.late), self.late)[:-1] / visited) * self.problem.scale
+        )
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
         super().load(state)
+        self.late[:] = state["late"]
         for name in SCALARS:
             self.p[name] = state[f"sweep_{name}"][()]
         self._fresh_order()

@@ -144,6 +144,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 words.pop() if len(words) == 1 else next(outcomes[k].status for k in short),
                 f"{len(short)} of {len(outcomes)} one-vs-rest problems are not separated: {listed}{more}",
             )
+        self.__dict__.pop("proof_", None)
         if self.certify:
             self.proof_ = one_or_all([outcome.proof for outcome in outcomes])
         if short:

@@ -26,7 +26,7 @@ class Perceptron(WalkingClassifier):
 
     Where it separates, `coef_` is that θ. Where `max_iter` sweeps are not enough, `coef_` is the mean of θ over all
     rows visited (Freund and Schapire, 1999), which classifies better than the last θ; that one is in `runs_`, and both
-    `warm_start` and `partial_fit` go on from it.
+    `warm_start` and `partial_fit` go on from it. (There is no mean with order="most-wrong": the last θ stands.)
 
     There are no sample or class weights: a row is either wrong or not, and a step by s z_j in place of z_j would stand
     for no number of repeated rows. Repeat rows, or use `BatchPerceptron`.
@@ -188,6 +188,7 @@ class Perceptron(WalkingClassifier):
         self._keep(runs, [run.theta for run in runs])
         self.n_iter_, self.n_updates_ = sweeps + 1, updates + sum(run.n_iter for run in runs)
         wrong = max(self._measure(X, labels))
+        self.__dict__.pop("proof_", None)
         self.separated_ = wrong == 0
         word = Status.SEPARATED if wrong == 0 else Status.MAX_ITER
         self.status_ = FitStatus(word, f"one sweep over this batch left {wrong:,} of its {X.shape[0]:,} rows wrong")

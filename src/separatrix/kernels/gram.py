@@ -354,10 +354,11 @@ def dense_rows(rows, idx, count, bias, sign, ones, Z):
 
 
 @njit(cache=True, nogil=True)
-def sweep(data, g, order, p, steps):
+def sweep(data, g, order, p, steps, late):
     """The row-at-a-time perceptron on cached columns: m += G[:, j] for one wrong row j, in the given order.
 
-    `p` is the sweep's own record (see `kernels.sweep`); an empty order means the most wrong row each time.
+    `p` is the sweep's own record (see `kernels.sweep`); an empty order means the most wrong row each time. late_j,
+    where it has entries, sums up how many rows had been visited before each update with row j.
     """
     c = g.c[0]
     n = g.m.shape[0]
@@ -384,6 +385,8 @@ def sweep(data, g, order, p, steps):
             c.n_need = 1
             return COLUMNS
         p.clean = 0
+        if late.shape[0] > 0:
+            late[i] += np.float64(p.epoch) * n + p.position
         p.position += order.shape[0] > 0
         p.t += 1
         g.coef[i] += 1.0
