@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import separatrix as sx
-from separatrix.datasets import load
+from separatrix.datasets import load, load_ten
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +89,26 @@ def test_all_of_cifar_10_overlaps_with_pixels_in_minus_1_to_1(data_dir):
     assert found.status == "inseparable"
     assert found.proof.claim == "overlap"
     assert found.verify(X, y)
+
+
+def test_the_perceptron_tells_ten_kinds_of_clothes_apart(data_dir):
+    X, y = load_ten("fashion-mnist", data_dir=data_dir)
+    X_test, y_test = load_ten("fashion-mnist", part="test", data_dir=data_dir)
+    clf = sx.Perceptron(max_iter=10)
+    with pytest.warns(ConvergenceWarning, match="10 of 10 one-vs-rest problems are not separated: class 0"):
+        clf.fit(X, y)
+    assert clf.n_iter_ == 10 and clf.score(X_test, y_test) > 0.835
+
+
+def test_the_widest_margin_names_the_clothes_that_cannot_be_told_apart(data_dir):
+    X, y = load_ten("fashion-mnist", data_dir=data_dir)
+    X, y = X[:3000], y[:3000]
+    clf = sx.MaxMarginClassifier(rtol=1e-2, certify=True, n_jobs=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clf.fit(X, y)
+    for k, (margin, proof) in enumerate(zip(clf.margin_, clf.proof_, strict=True)):
+        found = sx.separate(X, y == k, fit_intercept=True)
+        assert (margin.lower > 0) == (found.status == "separable"), k
+        assert proof is None if margin.lower > 0 else sx.verify(proof, X, y == k)
+        assert (f"class {k} (" in clf.status_.message) == (margin.lower == 0), k

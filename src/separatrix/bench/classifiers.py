@@ -131,7 +131,7 @@ def models() -> list[tuple[str, Any]]:
     return [
         ("Perceptron, 10 sweeps", Perceptron(max_iter=SWEEPS)),
         ("Perceptron, 100 sweeps", Perceptron(max_iter=100)),
-        ("MaxMarginClassifier", MaxMarginClassifier()),
+        ("MaxMarginClassifier, with proofs", MaxMarginClassifier(certify=True)),
         ("LogisticGD, γ = 1, 200 iterations", LogisticGD(max_iter=200)),
         ("NormalizedLogisticGD, γ = 1, 200 iterations", NormalizedLogisticGD(max_iter=200)),
         ("BatchPerceptron, 200 iterations", BatchPerceptron(max_iter=200)),

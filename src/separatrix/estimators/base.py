@@ -23,6 +23,7 @@ from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.problem import Vector
 
 BLOCK = 1 << 21  # entries of float32 rows that are taken to float64 at a time
+UNPROVEN = "this proves nothing about separability: certify=True decides it"
 SHOWN = 10  # classes that a message names
 
 
@@ -50,6 +51,7 @@ class Outcome:
     message: str
     wrong: int
     short: bool
+    verdict: Verdict | None = None
     proof: Proof | None = None
 
 
@@ -137,12 +139,14 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         elif not short:
             self.status_ = FitStatus(outcomes[0].status, f"all {len(outcomes)} problems: {outcomes[0].message}")
         else:
-            words = {outcomes[k].status for k in short}
-            listed = "; ".join(f"class {self.classes_[k]!s}: {outcomes[k].message}" for k in short[:SHOWN])
-            more = f"; and {len(short) - SHOWN} more" if len(short) > SHOWN else ""
+            named = [f"class {self.classes_[k]!s} ({brief(outcomes[k])})" for k in short[:SHOWN]]
+            more = [f"and {len(short) - SHOWN} more"] if len(short) > SHOWN else []
             self.status_ = FitStatus(
-                words.pop() if len(words) == 1 else next(outcomes[k].status for k in short),
-                f"{len(short)} of {len(outcomes)} one-vs-rest problems are not separated: {listed}{more}",
+                next(
+                    (outcomes[k].status for k in short if outcomes[k].verdict is not Verdict.INSEPARABLE), "inseparable"
+                ),
+                f"{len(short)} of {len(outcomes)} one-vs-rest problems are not separated: {', '.join(named + more)}"
+                + ("" if self.certify else f"; {UNPROVEN}"),
             )
         self.__dict__.pop("proof_", None)
         if self.certify:
@@ -170,9 +174,17 @@ def one_or_all(values: list[Any]) -> Any:
 def verdict_clause(verdict: Verdict | None) -> str:
     """What is known about a problem that was not separated."""
     if verdict is None:
-        return "this proves nothing about separability: certify=True decides it"
+        return UNPROVEN
     return {
         Verdict.INSEPARABLE: "no hyperplane puts every row on its right side (proven, see proof_)",
         Verdict.SEPARABLE: "the rows are separable (proven, see proof_): raise max_iter",
         Verdict.UNDECIDED: "whether they are separable could not be decided",
     }[verdict]
+
+
+def brief(outcome: Outcome) -> str:
+    """The same in a few words, for one problem among many."""
+    known = "" if outcome.verdict is None else ", undecided"
+    if outcome.verdict in (Verdict.INSEPARABLE, Verdict.SEPARABLE):
+        known = f", proven {outcome.verdict}"
+    return f"{outcome.wrong:,} rows wrong{known}" if outcome.wrong else outcome.message

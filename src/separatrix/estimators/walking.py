@@ -98,7 +98,8 @@ class WalkingClassifier(LinearClassifier):
                 verdict, proof = self._certificate(X, labels[k], live) if self.certify else (None, None)
                 left = f"{wrong[k]:,} of {int(live.sum()):,} rows are still on the wrong side after {counts[k]}"
                 word = "inseparable" if verdict == "inseparable" else str(run.status)
-                outcomes.append(Outcome(word, f"{left}; {verdict_clause(verdict)}", wrong[k], short=True, proof=proof))
+                told = f"{left}; {verdict_clause(verdict)}"
+                outcomes.append(Outcome(word, told, wrong[k], short=True, verdict=verdict, proof=proof))
         self.separated_ = all(outcome.status == Status.SEPARATED for outcome in outcomes)
         self._conclude(outcomes)
 

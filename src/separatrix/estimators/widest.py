@@ -125,7 +125,7 @@ class MaxMarginClassifier(LinearClassifier):
                 f"side, and none has a margin above {margin.upper:.2g}; {verdict_clause(verdict)}"
             )
             word = "inseparable" if verdict == "inseparable" else str(margin.status)
-            outcomes.append(Outcome(word, told, wrong, short=True, proof=proof))
+            outcomes.append(Outcome(word, told, wrong, short=True, verdict=verdict, proof=proof))
         self._conclude(outcomes)
         if tasks is not None:
             tasks.end()
