@@ -82,7 +82,7 @@ def test_a_fit_stops_when_the_rows_are_separated_and_not_before(kind, separable)
     assert clf.status_ == "separated"
     assert clf.n_iter_ < clf.max_iter
     if kind is sx.Perceptron:  # its last sweep only sees that every row is right
-        run = sx.solve(X, y, "perceptron", max_iter=clf.n_updates_ - 1, fit_intercept=True, intercept_scale="auto")
+        run = sx.solve(X, y, "perceptron", max_iter=clf.n_updates_ - 1, fit_intercept=True, intercept_scaling="auto")
         assert not run.separated
     else:
         shorter = fit_short(clone(clf).set_params(max_iter=clf.n_iter_ - 1), X, y)
@@ -304,7 +304,7 @@ def test_warm_start_at_a_separator_has_nothing_to_do(kind, separable):
 def test_warm_start_from_other_classes_is_refused(kind, iris):
     X, y = iris
     clf = kind(warm_start=True).fit(X, y == 0)
-    with pytest.raises(ValueError, match="warm_start goes on from 1 θ of 5 entries, but this fit has 3 of 5"):
+    with pytest.raises(ValueError, match="the last fit left 1 θ of 5 entries, this one needs 3 of 5"):
         clf.fit(X, y)
 
 
@@ -398,6 +398,10 @@ def test_partial_fit_refuses_what_it_was_not_told_about(separable):
     clf = sx.Perceptron().partial_fit(X, y, classes=["other", "setosa"])
     with pytest.raises(ValueError, match=r"label .*tulip.*, which is none of the classes"):
         clf.partial_fit(X[:1], ["tulip"])
+    with pytest.raises(ValueError, match="label 3, which is none of the classes"):
+        clf.partial_fit(X[:2], [3, 4])
+    with pytest.raises(ValueError, match="needs two classes or more, classes has 1"):
+        sx.Perceptron().partial_fit(X, y, classes=["other"])
     with pytest.raises(ValueError, match="are not those of the first call"):
         clf.partial_fit(X, y, classes=["other", "tulip"])
 
@@ -426,7 +430,7 @@ def test_the_message_names_the_classes_that_are_not_separable(iris):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     clf = sx.MaxMarginClassifier(certify=True)
-    with pytest.warns(ConvergenceWarning, match="2 of 3 one-vs-rest problems") as caught:
+    with pytest.warns(ConvergenceWarning, match="2 of 3 one-vs-rest problems fell short") as caught:
         clf.fit(X, names)
     listed = r"class versicolor \(\d+ rows wrong, proven inseparable\), class virginica \(\d rows wrong, proven insep"
     assert re.search(listed, str(caught[0].message))
@@ -467,9 +471,15 @@ BAD = [
     ({"order": "sorted"}, "unknown order 'sorted'"),
     ({"engine": "steam"}, "unknown engine 'steam'"),
     ({"record": "never"}, "record must be"),
-    ({"intercept_scaling": 0.0}, 'intercept_scale must be positive and finite, or "auto", got 0.0'),
-    ({"intercept_scaling": "big"}, "intercept_scale must be positive"),
+    ({"intercept_scaling": 0.0}, 'intercept_scaling must be positive and finite, or "auto", got 0.0'),
+    ({"intercept_scaling": "big"}, "intercept_scaling must be positive"),
     ({"class_weight": "heavy"}, "class_weight"),
+    ({"class_weight": {"setosa": 0.0}}, "got them in 1 class"),
+    ({"step_size": None}, "step_size must be a number in (0, ∞], got None"),
+    ({"fit_intercept": "no"}, "fit_intercept must be True or False, got 'no'"),
+    ({"n_jobs": "2"}, "n_jobs must be a whole number or None, got '2'"),
+    ({"record": [1]}, "record must be"),
+    ({"intercept_scaling": np.ones(2)}, "intercept_scaling must be positive"),
     ({"rtol": 2.0}, "rtol must lie between 0 and 1"),
     ({"time_limit": -1.0}, "time_limit must be positive"),
     ({"random_state": "dice"}, "dice"),
@@ -536,7 +546,94 @@ def test_a_status_is_a_word_with_a_sentence():
 def test_the_automatic_intercept_goes_with_the_unit_of_the_rows(unit):
     X, y = load_wine(return_X_y=True)
     X = StandardScaler().fit_transform(X) + 3.0
-    run = sx.solve(unit * X, y == 0, "perceptron", fit_intercept=True, intercept_scale="auto")
+    run = sx.solve(unit * X, y == 0, "perceptron", fit_intercept=True, intercept_scaling="auto")
     length = np.sqrt((X**2).sum(axis=1).mean())
     assert 0.14 < run.bias / unit / length < 0.29  # a power of two within √2 of a fifth
-    assert run.n_iter == sx.solve(X, y == 0, "perceptron", fit_intercept=True, intercept_scale="auto").n_iter
+    assert run.n_iter == sx.solve(X, y == 0, "perceptron", fit_intercept=True, intercept_scaling="auto").n_iter
+
+
+def nearly_orthogonal(seed):
+    rng = np.random.default_rng(seed)
+    u, v = rng.normal(size=(2, 9))
+    return np.array([u, v - u * (u @ v) / (u @ u)])
+
+
+@walking
+def test_a_margin_that_is_zero_to_rounding_is_not_called_separated(kind):
+    rounded = 0
+    for seed in range(60):
+        A = nearly_orthogonal(seed)
+        options = {"order": "cyclic"} if kind is sx.Perceptron else {}
+        clf = kind(fit_intercept=False, max_iter=20, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            clf.fit(A, [1, 0])
+        assert clf.separated_ == (clf.margin_ > 1e-12), seed
+        assert not clf.separated_ or clf.score(A, [1, 0]) == 1.0
+        rounded += clf.status_ == "rounded"
+    assert rounded > 0 or kind is not sx.Perceptron
+
+
+@every
+@pytest.mark.parametrize("unit", [1e-200, 1e-15, 1e-10, 1e10, 1e16, 1e100, 1e160, 1e250])
+def test_the_unit_of_the_rows_does_not_matter(kind, unit, separable):
+    X, y = separable
+    steps = {"step_size": 1e250 if 1e-120 < unit < 1e200 else np.inf} if kind in LOGISTIC else {}
+    clf = kind(**steps).fit(unit * X, y)
+    assert clf.separated_ and clf.score(unit * X, y) == 1.0
+    if kind is sx.MaxMarginClassifier:
+        assert clf.status_ == "converged"
+        assert clf.margin_.lower / unit == pytest.approx(0.8176, abs=1e-4)
+    else:
+        assert 0 < clf.margin_ / unit <= 0.8177
+
+
+@logistic
+@pytest.mark.parametrize("step", [1e300, 1e308])
+def test_a_step_beyond_float64_still_predicts(kind, step, separable):
+    X, y = separable
+    clf = kind(step_size=step).fit(1e5 * X, y)
+    assert np.isfinite(clf.coef_).all() and clf.separated_ and clf.score(1e5 * X, y) == 1.0
+    assert set(np.unique(clf.predict_proba(1e5 * X))) <= {0.0, 1.0}
+
+
+@batch
+@pytest.mark.parametrize("weight", [1e308, 1e-308])
+def test_only_ratios_of_weights_count(kind, weight, separable):
+    X, y = separable
+    a, b = kind().fit(X, y), kind().fit(X, y, sample_weight=np.full(len(y), weight))
+    np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-9)
+
+
+@every
+def test_a_fit_that_fails_leaves_the_last_one_whole(kind, iris):
+    X, y = iris
+    clf = kind()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clf.fit(X, y)
+    before = clf.predict(X)
+    clf.set_params(**({"rtol": 7.0} if kind is sx.MaxMarginClassifier else {"engine": "steam"}))
+    with pytest.raises(ValueError, match="rtol|engine"):
+        clf.fit(X[:100], y[:100])
+    np.testing.assert_array_equal(clf.predict(X), before)
+
+
+def test_a_warm_start_in_random_order_takes_fresh_permutations(overlapping):
+    X, y = overlapping
+    clf = sx.Perceptron(max_iter=1, warm_start=True)
+    seen = set()
+    for _ in range(4):
+        fit_short(clf, X, y)
+        seen.add(clf.runs_[0].theta.tobytes())
+    again = sx.solve(X, y, "perceptron", max_epochs=1, fit_intercept=True, intercept_scaling=clf.runs_[0].bias)
+    assert len(seen) == 4 and again.theta.tobytes() not in seen
+
+
+def test_brackets_that_stay_open_are_told_apart_from_classes_that_are_not_separated(iris):
+    X, y = make_blobs(60, centers=3, cluster_std=0.5, random_state=1)
+    clf = sx.MaxMarginClassifier(time_limit=1e-9)
+    with pytest.warns(ConvergenceWarning, match=r"3 of 3 one-vs-rest problems fell short: class 0 \(margin in \["):
+        clf.fit(X, y)
+    whole = sx.MaxMarginClassifier().fit(X, y)
+    assert whole.status_.message == f"all 3 problems: {sx.MarginStatus.CONVERGED.message}"

@@ -260,6 +260,17 @@ def test_a_callback_can_end_the_fit(kind, cancer):
 
 
 @needs_callbacks
+@pytest.mark.parametrize("kind", ALL[:-1])
+def test_problems_that_a_callback_ended_are_named(kind, digits):
+    X, y = digits
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        clf = short(kind).set_callbacks(Recorder(stop_at=3)).fit(X, y)
+    assert clf.status_ == "stopped" and not clf.separated_
+    assert "rows wrong, stopped)" in clf.status_.message
+
+
+@needs_callbacks
 def test_scikit_learns_own_callbacks_work(cancer, capsys):
     from sklearn.callback import ProgressBar, ScoringMonitor
 

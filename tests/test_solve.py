@@ -386,8 +386,8 @@ def test_sweeps_continue_from_a_checkpoint_where_they_were_cut(tmp_path):
     [
         ({"max_epochs": -1}, "max_epochs must be a whole number, 0 or more, got -1"),
         ({"max_epochs": 1.5}, "max_epochs must be a whole number"),
-        ({"intercept_scale": -2.0, "fit_intercept": True}, 'positive and finite, or "auto", got -2.0'),
-        ({"intercept_scale": True, "fit_intercept": True}, 'positive and finite, or "auto", got True'),
+        ({"intercept_scaling": -2.0, "fit_intercept": True}, 'positive and finite, or "auto", got -2.0'),
+        ({"intercept_scaling": True, "fit_intercept": True}, 'positive and finite, or "auto", got True'),
         ({"record": "sweep"}, '"all", "log", "epoch", a positive whole number or None'),
     ],
 )
@@ -400,7 +400,7 @@ def test_bad_budgets_and_scales_get_one_sentence(options, message):
 def test_a_row_scores_by_theta_and_the_constant_column():
     X, y = planted(60, 5, 0.05, 4)
     X = X + 2.0
-    run = sx.solve(X, y, "perceptron", fit_intercept=True, intercept_scale=4.0, max_iter=10**7)
+    run = sx.solve(X, y, "perceptron", fit_intercept=True, intercept_scaling=4.0, max_iter=10**7)
     assert run.bias == 4.0 and run.separated
     assert (y * (X @ run.theta[:-1] + run.bias * run.theta[-1]) > 0).all()
 

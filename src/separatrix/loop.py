@@ -44,7 +44,7 @@ def solve(
     record: str | int | None = "log",
     sample_weight: Any = None,
     fit_intercept: bool = False,
-    intercept_scale: float | Literal["auto"] = INTERCEPT_SCALE,
+    intercept_scaling: float | Literal["auto"] = INTERCEPT_SCALE,
     callback: Callable[[Iterate], Any] | None = None,
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     random_state: int | np.random.Generator | None = None,
@@ -68,7 +68,7 @@ def solve(
         iterate is always recorded
     sample_weight : s_i ≥ 0; whole numbers equal repeated rows, 0 removes a row; not for the perceptron
     fit_intercept : append a constant column; its entry of θ comes last
-    intercept_scale : the value of that column, or "auto" for a fifth of the rows' root mean square length
+    intercept_scaling : the value of that column, or "auto" for a fifth of the rows' root mean square length
     callback : called with every recorded iterate; a true answer ends the run
     checkpoint : a file to save the run to every 30 s and continue from if it exists; `Checkpoint(path, every=…)`
     random_state : seed for order="random"
@@ -98,7 +98,7 @@ def solve(
     every = check_record(record)
     began = time.perf_counter()
     problem = make_problem(
-        X, y, sample_weight=sample_weight, fit_intercept=fit_intercept, intercept_scale=intercept_scale
+        X, y, sample_weight=sample_weight, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling
     )
     walker = Walk(
         problem,
@@ -132,7 +132,7 @@ def solve_each(
     record: str | int | None = None,
     sample_weight: Any = None,
     fit_intercept: bool = False,
-    intercept_scale: float | Literal["auto"] = INTERCEPT_SCALE,
+    intercept_scaling: float | Literal["auto"] = INTERCEPT_SCALE,
     callbacks: Sequence[Callable[[Iterate], Any]] | None = None,
     random_state: int | None = None,
     order: str = "cyclic",
@@ -152,7 +152,7 @@ def solve_each(
         signed=True,
         sample_weight=sample_weight,
         fit_intercept=fit_intercept,
-        intercept_scale=intercept_scale,
+        intercept_scaling=intercept_scaling,
     )
     starts: Sequence[Any] = [None] * len(labels) if theta0 is None else theta0
     seed = check_seed(random_state)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -162,10 +163,13 @@ class Bracket:
     def margin(self, status: MarginStatus, steps: int, seconds: float) -> Margin:
         """The bracket in the user's units."""
         p = self.problem
+        theta = p.unpad(self.theta)
+        if p.bias:
+            theta[-1] *= p.bias  # the intercept itself, whatever the constant column
         return Margin(
             lower=self.lower * p.scale,
             upper=self.upper * p.scale,
-            theta=p.unpad(self.theta),
+            theta=theta,
             weights=self.weights.copy(),
             status=status,
             n_steps=steps,
@@ -194,10 +198,11 @@ def max_margin(
 
     Where no separator exists μ = 0 and the upper end is driven there; `separate` turns that into a proof.
     """
-    if not isinstance(rtol, int | float) or not 0 < rtol < 1:
+    if not isinstance(rtol, Real) or not 0 < float(rtol) < 1:
         raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
     check_time_limit(time_limit)
-    return find_margin(make_problem(X, y, fit_intercept=fit_intercept), rtol, time_limit, callback)
+    problem = make_problem(X, y, fit_intercept=fit_intercept, intercept_scaling="auto")
+    return find_margin(problem, float(rtol), time_limit, callback)
 
 
 def check_time_limit(time_limit: Any) -> None:

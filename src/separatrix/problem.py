@@ -84,12 +84,12 @@ def make_problem(
     *,
     sample_weight: Any = None,
     fit_intercept: bool = False,
-    intercept_scale: float | str = INTERCEPT_SCALE,
+    intercept_scaling: float | str = INTERCEPT_SCALE,
     signed: bool = False,
 ) -> Problem:
     """Check (X, y) and wrap them; every complaint about data is raised here. `signed`: y is ±1, and one may be missing.
 
-    `intercept_scale="auto"` is the power of two nearest to a fifth of the rows' root mean square length.
+    `intercept_scaling="auto"` is the power of two nearest to a fifth of the rows' root mean square length.
     """
     rows, n, d, names = _rows(X)
     sign, classes = (np.array(y, dtype=np.float64), np.array([-1, 1])) if signed else _labels(y, n)
@@ -100,13 +100,23 @@ def make_problem(
     row_norms(rows, r)
     if not np.isfinite(r).all():
         _complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), names)
-    bias = _constant(intercept_scale, r, weight) if fit_intercept else 0.0
+    bias = _constant(intercept_scaling, r, weight) if fit_intercept else 0.0
     r = np.hypot(r, bias)
     top = float(r[weight > 0].max())
     scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else ldexp(1.0, min(max(frexp(top)[1], -1021), 1023))
     kind = getattr(X, "dtype", np.dtype(np.float64))
     short = len(rows) == 1 and kind in (np.float32, np.float16) and 1e-15 < top < 1e15
     return Problem(rows, sign / scale, weight, r / scale, scale, bias, classes, d, short)
+
+
+def row_lengths(X: Any) -> Vector:
+    """‖a_i‖ of every row, without overflow or underflow on the way."""
+    from separatrix.kernels.rows import row_norms
+
+    rows, n, _, _ = _rows(X)
+    r = np.empty(n)
+    row_norms(rows, r)
+    return r
 
 
 def relabel(problem: Problem, sign: Vector) -> Problem:
@@ -116,14 +126,14 @@ def relabel(problem: Problem, sign: Vector) -> Problem:
 
 def _constant(scale: Any, r: Vector, weight: Vector) -> float:
     """The value of the constant column; "auto" is a power of two, so that it adds no rounding."""
-    if scale == "auto":
+    if isinstance(scale, str) and scale == "auto":
         top = float(r[weight > 0].max())
         if top == 0:
             return 1.0
         size = float(np.sqrt(weight @ (r / top) ** 2 / weight.sum()))  # root mean square, in units of the longest
         return ldexp(1.0, min(max(round(log2(top) + log2(size / 5.0)), -1000), 1000))
     if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < float(scale) < inf:
-        raise ValueError(f'intercept_scale must be positive and finite, or "auto", got {scale!r}.')
+        raise ValueError(f'intercept_scaling must be positive and finite, or "auto", got {scale!r}.')
     return float(scale)
 
 
@@ -264,4 +274,6 @@ def _weights(sample_weight: Any, n: int) -> Vector:
         raise ValueError(f"sample_weight must be finite and not negative, got {s[bad[0]]} at row {bad[0]}.")
     if not s.any():
         raise ValueError("sample_weight is zero for every row; give at least one row a weight.")
+    if not 1e-100 < s.max() < 1e100:  # only ratios count, and sums must not overflow
+        s = np.ldexp(s, -frexp(float(s.max()))[1])
     return s

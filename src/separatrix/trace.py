@@ -112,7 +112,7 @@ class Recorder:
 
 def check_record(record: Any) -> str | int | None:
     """`record` as the user gave it, or one sentence about what it may be."""
-    if record is None or record in ("all", "log", "epoch"):
+    if record is None or (isinstance(record, str) and record in ("all", "log", "epoch")):
         return None if record is None else str(record)
     if isinstance(record, int | np.integer) and not isinstance(record, bool) and record > 0:
         return int(record)

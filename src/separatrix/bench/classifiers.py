@@ -235,7 +235,7 @@ def intercept_scales(name: str, X: NDArray[Any], y: NDArray[Any]) -> list[Scale]
         R = float(np.sqrt((rows**2).sum(axis=1).max()))
         step = 1e4 / length**2  # a large step in the units of the rows
         counts = [
-            solve(X, y, method, fit_intercept=True, intercept_scale=b, max_iter=CAP, record=None, **options)
+            solve(X, y, method, fit_intercept=True, intercept_scaling=b, max_iter=CAP, record=None, **options)
             for method, options in _walks(step)
         ]
         reached = [run.n_iter if run.separated else None for run in counts]

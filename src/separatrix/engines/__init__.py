@@ -57,8 +57,8 @@ def choose(engine: str | Gram, problem: Problem, method: Method) -> str:
     long_rows = not problem.sparse and 4 * problem.d >= problem.n >= 64 and Gram().slots(problem.n) == problem.n
     if (
         (long_rows or method.order == "most-wrong")
-        and band <= 3e-4 * problem.R**2
+        and band / problem.R <= 3e-4 * problem.R  # squares of long rows would overflow
         and Gram().slots(problem.n) == problem.n
     ):
         return "gram"
-    return "dense" if band > 100 * problem.R**2 else "lazy"
+    return "dense" if band / problem.R > 100 * problem.R else "lazy"

@@ -162,7 +162,7 @@ def measure(
     s, x = problem.weight[active], m[active]
     wrong = x <= 0
     if isinf(rule.gamma):
-        loss = float(np.sum(s * np.maximum(0.0, -x))) / size / unit * problem.scale**2
+        loss = float(np.sum(s * np.maximum(0.0, -x))) / size / unit * problem.scale * problem.scale
         theta_norm = length / unit * problem.scale
     else:
         with np.errstate(over="ignore"):
@@ -211,7 +211,7 @@ def sharpness(sheet: Sheet, rule: Rule, Phi: Vector) -> float:
             top = float(eigsh(operator, k=1, which="LA", v0=v0, tol=1e-9, return_eigenvectors=False)[0])
         except ArpackNoConvergence as stuck:
             top = float(stuck.eigenvalues[0]) if len(stuck.eigenvalues) else nan
-    return max(top, 0.0) / problem.size * problem.scale**2
+    return max(top, 0.0) / problem.size * problem.scale * problem.scale
 
 
 @cache

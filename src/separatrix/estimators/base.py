@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.certify import Proof
 from separatrix.decide import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
-from separatrix.problem import Vector
+from separatrix.kernels.rows import norm
+from separatrix.problem import Vector, row_lengths
+from separatrix.trace import check_record
 
 BLOCK = 1 << 21  # entries of float32 rows that are taken to float64 at a time
 UNPROVEN = "this proves nothing about separability: certify=True decides it"
@@ -45,12 +48,16 @@ class FitStatus(str):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one problem ended: word and sentence, rows left on the wrong side, whether that falls short, and a proof."""
+    """How one problem ended: a word, a sentence, and the same in a few words for one problem among many.
+
+    `good` is the end that was hoped for; any other is listed, and warned about unless `asked` for by a callback.
+    """
 
     status: str
     message: str
-    wrong: int
-    short: bool
+    brief: str
+    good: bool
+    asked: bool = False
     verdict: Verdict | None = None
     proof: Proof | None = None
 
@@ -105,15 +112,25 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         found = self.decision_function(X)
         return np.asarray(self.classes_[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)])
 
-    def _read(self, X: Any, y: Any) -> tuple[Any, Any, OneVsRest]:
-        """Checked rows and labels, and the problems they make."""
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any, NDArray[Any], OneVsRest]:
+        """Checked parameters, rows and labels; the classes, which are not `classes_` yet; the problems they make."""
+        self._check()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
         classes, code = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {classes[0]!s}.")
-        self.classes_ = classes
-        return X, y, OneVsRest(code, len(classes))
+        return X, y, classes, OneVsRest(code, len(classes))
+
+    def _check(self) -> None:
+        """Complain about parameters that no function further in would look at."""
+        given = self.get_params()
+        for name in ("fit_intercept", "certify", "warm_start"):
+            if not isinstance(given.get(name, False), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {given[name]!r}.")
+        if self.n_jobs is not None and not isinstance(self.n_jobs, Integral):
+            raise ValueError(f"n_jobs must be a whole number or None, got {self.n_jobs!r}.")
+        check_record(given.get("record"))
 
     def _in_parallel(self, work: Callable[[list[int]], list[Any]], problems: int) -> list[Any]:
         """`work` on the numbers of all problems, in as many groups as there are jobs; the kernels free the threads."""
@@ -133,25 +150,25 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _conclude(self, outcomes: Sequence[Outcome]) -> None:
         """status_, proof_ where asked for, and one warning if a problem ended short."""
-        short = [k for k, outcome in enumerate(outcomes) if outcome.short]
+        short = [k for k, outcome in enumerate(outcomes) if not outcome.good]
         if len(outcomes) == 1:
             self.status_ = FitStatus(outcomes[0].status, outcomes[0].message)
         elif not short:
-            self.status_ = FitStatus(outcomes[0].status, f"all {len(outcomes)} problems: {outcomes[0].message}")
+            self.status_ = FitStatus(outcomes[0].status, f"all {len(outcomes)} problems: {outcomes[0].brief}")
         else:
-            named = [f"class {self.classes_[k]!s} ({brief(outcomes[k])})" for k in short[:SHOWN]]
+            named = [f"class {self.classes_[k]!s} ({outcomes[k].brief})" for k in short[:SHOWN]]
             more = [f"and {len(short) - SHOWN} more"] if len(short) > SHOWN else []
             self.status_ = FitStatus(
                 next(
                     (outcomes[k].status for k in short if outcomes[k].verdict is not Verdict.INSEPARABLE), "inseparable"
                 ),
-                f"{len(short)} of {len(outcomes)} one-vs-rest problems are not separated: {', '.join(named + more)}"
-                + ("" if self.certify else f"; {UNPROVEN}"),
+                f"{len(short)} of {len(outcomes)} one-vs-rest problems fell short: {', '.join(named + more)}"
+                + ("" if self.certify or self.separated_ else f"; {UNPROVEN}"),
             )
         self.__dict__.pop("proof_", None)
         if self.certify:
             self.proof_ = one_or_all([outcome.proof for outcome in outcomes])
-        if short:
+        if any(not outcomes[k].asked for k in short):
             warnings.warn(f"{type(self).__name__}: {self.status_.message}.", ConvergenceWarning, stacklevel=3)
 
 
@@ -171,20 +188,26 @@ def one_or_all(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def verdict_clause(verdict: Verdict | None) -> str:
-    """What is known about a problem that was not separated."""
-    if verdict is None:
-        return UNPROVEN
+def verdict_clauses(verdict: Verdict | None, advice: str) -> tuple[str, str]:
+    """What is known about a problem that was not separated, in a clause and in a word or two."""
     return {
-        Verdict.INSEPARABLE: "no hyperplane puts every row on its right side (proven, see proof_)",
-        Verdict.SEPARABLE: "the rows are separable (proven, see proof_): raise max_iter",
-        Verdict.UNDECIDED: "whether they are separable could not be decided",
+        None: (UNPROVEN, ""),
+        Verdict.INSEPARABLE: (
+            "no hyperplane puts every row on its right side (proven, see proof_)",
+            ", proven inseparable",
+        ),
+        Verdict.SEPARABLE: (f"the rows are separable (proven, see proof_): {advice}", ", proven separable"),
+        Verdict.UNDECIDED: ("whether they are separable could not be decided", ", undecided"),
     }[verdict]
 
 
-def brief(outcome: Outcome) -> str:
-    """The same in a few words, for one problem among many."""
-    known = "" if outcome.verdict is None else ", undecided"
-    if outcome.verdict in (Verdict.INSEPARABLE, Verdict.SEPARABLE):
-        known = f", proven {outcome.verdict}"
-    return f"{outcome.wrong:,} rows wrong{known}" if outcome.wrong else outcome.message
+def nearest(m: Vector, w: Vector) -> float:
+    """The distance of the nearest row to the hyperplane, min_i m_i/‖w‖; NaN at w = 0."""
+    length = float(norm(w))
+    return float(m.min()) / length if length > 0 else np.nan
+
+
+def doubtful(X: Any, m: Vector, w: Vector, intercept: float) -> bool:
+    """Whether a margin is so near to zero that another order of sums may give it another sign."""
+    slack = 4 * np.finfo(np.float64).eps * (X.shape[1] + 8)
+    return not bool((m > slack * (row_lengths(X) * float(norm(w)) + abs(intercept))).all())

@@ -20,10 +20,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
 from separatrix.engines import Gram
-from separatrix.estimators.base import one_or_all
 from separatrix.estimators.callbacks import with_callbacks
 from separatrix.estimators.walking import Best, WalkingClassifier
-from separatrix.kernels.rows import norm
 from separatrix.loop import check_count
 from separatrix.methods import parse_method
 from separatrix.problem import Vector
@@ -130,9 +128,9 @@ class BatchClassifier(WalkingClassifier):
         """
         gamma = parse_method(self._method, self._gamma()).gamma
         check_count("max_iter", self.max_iter)
-        X, y, labels = self._read(X, y)
-        weight = self._weights(sample_weight, X, y, labels.code)
-        tasks = self._watch(X, y, weight, labels, self.record, self.max_iter)
+        X, y, classes, labels = self._read(X, y)
+        weight = self._weights(sample_weight, X, y, classes, labels.code)
+        tasks = self._watch(X, y, classes, weight, labels, self.record, self.max_iter)
         best = [Best(None if tasks is None else tasks.problems[k]) for k in range(len(labels))]
         runs = self._walk(
             X,
@@ -145,21 +143,13 @@ class BatchClassifier(WalkingClassifier):
             max_iter=self.max_iter,
             step_size=gamma,
         )
-        kept = [one.choose(run) for one, run in zip(best, runs, strict=True)]
-        self._keep(runs, [theta for theta, _ in kept])
+        self.classes_ = classes
+        self._keep(runs, [one.choose(run) for one, run in zip(best, runs, strict=True)])
         self.n_iter_ = max(run.n_iter for run in runs)
-        left = [0 if run.separated else max(1, at.errors) for run, (_, at) in zip(runs, kept, strict=True)]
-        sizes = [float(norm(w)) for w in self.coef_]
-        margins = [
-            at.min_margin * at.theta_norm / size if size > 0 else np.nan
-            for size, (_, at) in zip(sizes, kept, strict=True)
-        ]
-        self.margin_ = one_or_all(margins)
         self._tell(
             X,
             labels,
             np.ones(len(y), dtype=bool) if weight is None else weight > 0,
-            left,
             [f"{run.n_iter:,} iterations" for run in runs],
             Status.SEPARATED.message if isinf(gamma) else ENDLESS,
         )
@@ -167,24 +157,26 @@ class BatchClassifier(WalkingClassifier):
             tasks.end()
         return self
 
-    def _weights(self, sample_weight: Any, X: Any, y: Any, code: NDArray[np.intp]) -> Vector | None:
+    def _weights(
+        self, sample_weight: Any, X: Any, y: Any, classes: NDArray[Any], code: NDArray[np.intp]
+    ) -> Vector | None:
         """Sample weight times class weight of every row; None where all are 1."""
         if sample_weight is None and self.class_weight is None:
             return None
         weight = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
-        present = np.unique(code[weight > 0])
-        if len(present) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs rows with a positive sample_weight in two classes or more, "
-                f"got them in {len(present)} class(es)."
-            )
-        if self.class_weight is not None:
-            factor = np.ones(len(self.classes_))
-            live = weight > 0
+        live = weight > 0
+        if self.class_weight is not None and live.any():
+            present, factor = np.unique(code[live]), np.ones(len(classes))
             factor[present] = compute_class_weight(
-                self.class_weight, classes=self.classes_[present], y=y[live], sample_weight=weight[live]
+                self.class_weight, classes=classes[present], y=y[live], sample_weight=weight[live]
             )
             weight *= factor[code]
+        left = len(np.unique(code[weight > 0]))
+        if left < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows with a positive weight (sample_weight times class_weight) in two "
+                f"classes or more, got them in {left} class(es)."
+            )
         return weight
 
 
@@ -226,6 +218,8 @@ class LogisticClassifier(BatchClassifier):
         )
 
     def _gamma(self) -> float:
+        if self.step_size is None:
+            raise ValueError("step_size must be a number in (0, ∞], got None.")
         return self.step_size
 
     @available_if(_has_probabilities)

@@ -7,6 +7,7 @@ task per one-vs-rest problem with the iterates below it. The API is experimental
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,10 +41,16 @@ def attributes(theta: Vector, bias: float) -> dict[str, Vector]:
     return {"coef_": coef[None].copy(), "intercept_": np.array([bias * theta[-1] if bias else 0.0])}
 
 
+def _signs(labels: Any, k: int) -> Any:
+    return labels[k].astype(np.int64)
+
+
 class Tasks:
     """The tasks of one fit, where callbacks watch it: `problems[k]` is what problem k calls with each iterate."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any, weight: Any, labels: Any, steps: int | None) -> None:
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, classes: Any, weight: Any, labels: Any, steps: int | None
+    ) -> None:
         self.estimator = estimator
         told = {"X": X, "y": y, "metadata": None if weight is None else {"sample_weight": weight}}
         steps = None if steps is None else steps + 1  # one is begun and never made
@@ -53,13 +60,13 @@ class Tasks:
             max_subtasks=steps if one else len(labels), sequential_subtasks=one
         )
         self.root.call_on_fit_task_begin(estimator=estimator, **told)
-        self.problems = [Problem(self, self.root, told, None)]
+        self.problems = [Problem(self, self.root, told, classes, alone=True)]
         if not one:
             self.problems = [
                 Problem(
                     self,
                     self.root.subcontext(task_name=f"class {k} against the rest", task_id=k, max_subtasks=steps),
-                    told | {"y": labels[k].astype(np.int64)},
+                    told | {"y": partial(_signs, labels, k)},  # made when a callback asks for it
                     np.array([-1, 1]),
                 )
                 for k in range(len(labels))
@@ -75,14 +82,14 @@ class Tasks:
 class Problem:
     """One problem under way: each call ends the task that led to this iterate and begins the next."""
 
-    def __init__(self, tasks: Tasks, context: Any, told: dict[str, Any], classes: Any) -> None:
-        self.tasks, self.context, self.told, self.classes = tasks, context, told, classes
+    def __init__(self, tasks: Tasks, context: Any, told: dict[str, Any], classes: Any, alone: bool = False) -> None:
+        self.tasks, self.context, self.told, self.classes, self.alone = tasks, context, told, classes, alone
         self.last: dict[str, Any] = {}
         self.current: Any = None
 
     def begin(self) -> None:
         """The problem's own task, if it is not the fit itself, and its first step."""
-        if self.classes is not None:
+        if not self.alone:
             self.context.call_on_fit_task_begin(estimator=self.tasks.estimator, **self.told)
         self._next()
 
@@ -98,9 +105,7 @@ class Problem:
         if isinstance(iterate, Iterate):
             if iterate.t == 0:
                 return False
-            self.last = attributes(iterate.theta, iterate.bias)
-            if self.classes is not None:
-                self.last["classes_"] = self.classes
+            self.last = attributes(iterate.theta, iterate.bias) | {"classes_": self.classes}
             told = {"reconstruction_attributes": self.last}
         stop = bool(self.current.call_on_fit_task_end(estimator=self.tasks.estimator, **self.told, **told))
         self._next()
@@ -110,7 +115,7 @@ class Problem:
         """The step that was begun and never made is ended without a result, then the problem."""
         if self.current is not None:
             self.current.call_on_fit_task_end(estimator=self.tasks.estimator)
-        if self.classes is not None:
+        if not self.alone:
             self.context.call_on_fit_task_end(
                 estimator=self.tasks.estimator, reconstruction_attributes=self.last or None, **self.told
             )

@@ -10,11 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from separatrix.engines import Gram
-from separatrix.estimators.base import FitStatus, OneVsRest, one_or_all, scores
+from separatrix.estimators.base import FitStatus, OneVsRest, nearest, one_or_all, scores
 from separatrix.estimators.batch import Scaling
 from separatrix.estimators.callbacks import watched, with_callbacks
 from separatrix.estimators.walking import WalkingClassifier
-from separatrix.kernels.rows import norm
 from separatrix.loop import ENDLESS, check_count
 from separatrix.run import Status
 
@@ -47,7 +46,7 @@ class Perceptron(WalkingClassifier):
     certify : bool, default=False
         Where max_iter runs out, decide by `separate` whether the rows are separable at all, and keep the proof.
     warm_start : bool, default=False
-        Go on from where the last fit ended.
+        Go on from where the last fit ended, with fresh permutations if the order is random.
     engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
         How the margins are kept up to date; the steps are the same.
     record : {"epoch", "log", "all"}, int or None, default=None
@@ -80,6 +79,9 @@ class Perceptron(WalkingClassifier):
     >>> clf.separated_, clf.score(X, y == 0)
     (True, 1.0)
     """
+
+    n_iter_: int
+    n_updates_: int
 
     def __init__(
         self,
@@ -120,9 +122,10 @@ class Perceptron(WalkingClassifier):
         self
         """
         check_count("max_iter", self.max_iter)
-        X, y, labels = self._read(X, y)
+        X, y, classes, labels = self._read(X, y)
         record = "epoch" if self.record is None and watched(self) else self.record
-        tasks = self._watch(X, y, None, labels, record, self.max_iter if record == "epoch" else ENDLESS)
+        tasks = self._watch(X, y, classes, None, labels, record, self.max_iter if record == "epoch" else ENDLESS)
+        sweeps = self.n_iter_ if self.warm_start and "runs_" in vars(self) else 0
         runs = self._walk(
             X,
             labels,
@@ -132,15 +135,15 @@ class Perceptron(WalkingClassifier):
             record=record,
             max_epochs=self.max_iter,
             order=self.order,
-            random_state=self._seed(),
+            random_state=self._seed() + sweeps,
             average=True,
         )
+        self.classes_ = classes
         self._keep(runs, [r.theta if r.separated or r.average is None else r.average for r in runs])
         self.n_iter_ = max(run.stats["epochs"] for run in runs)
         self.n_updates_ = sum(run.n_iter for run in runs)
-        wrong = self._measure(X, labels)
         live = np.ones(X.shape[0], dtype=bool)
-        self._tell(X, labels, live, wrong, [f"{run.stats['epochs']:,} sweeps" for run in runs])
+        self._tell(X, labels, live, [f"{run.stats['epochs']:,} sweeps" for run in runs])
         if tasks is not None:
             tasks.end()
         return self
@@ -159,19 +162,24 @@ class Perceptron(WalkingClassifier):
         -------
         self
         """
+        self._check()
         first = "runs_" not in vars(self)
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if first:
-            self.classes_ = np.unique(classes)
+            known = np.unique(classes)
+            if len(known) < 2:
+                raise ValueError(f"Perceptron needs two classes or more, classes has {len(known)}: {classes!r}.")
+            self.classes_ = known
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={classes!r} are not those of the first call to partial_fit, {self.classes_!r}.")
         X, y = validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
-        code = np.searchsorted(self.classes_, y)
-        unknown = np.flatnonzero(self.classes_[np.minimum(code, len(self.classes_) - 1)] != y)
-        if len(unknown):
-            raise ValueError(f"y has the label {y[unknown[0]]!r}, which is none of the classes {self.classes_!r}.")
+        places = {label: k for k, label in enumerate(self.classes_.tolist())}
+        unknown = [label for label in y.tolist() if label not in places]
+        if unknown:
+            raise ValueError(f"y has the label {unknown[0]!r}, which is none of the classes {self.classes_.tolist()}.")
+        code = np.array([places[label] for label in y.tolist()])
         labels = OneVsRest(code, len(self.classes_))
         sweeps, updates = (0, 0) if first else (self.n_iter_, self.n_updates_)
         runs = self._walk(
@@ -187,7 +195,10 @@ class Perceptron(WalkingClassifier):
         )
         self._keep(runs, [run.theta for run in runs])
         self.n_iter_, self.n_updates_ = sweeps + 1, updates + sum(run.n_iter for run in runs)
-        wrong = max(self._measure(X, labels))
+        found = scores(X, self.coef_, self.intercept_)
+        low = [label * found[:, k] for k, label in enumerate(labels)]
+        self.margin_ = one_or_all([nearest(m, w) for m, w in zip(low, self.coef_, strict=True)])
+        wrong = max(int((m <= 0).sum()) for m in low)
         self.__dict__.pop("proof_", None)
         self.separated_ = wrong == 0
         word = Status.SEPARATED if wrong == 0 else Status.MAX_ITER
@@ -196,14 +207,3 @@ class Perceptron(WalkingClassifier):
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-    def _measure(self, X: Any, labels: OneVsRest) -> list[int]:
-        """margin_, and the rows still wrong in each problem."""
-        found = scores(X, self.coef_, self.intercept_)
-        wrong, margins = [], []
-        for k, label in enumerate(labels):
-            m, length = label * found[:, k], float(norm(self.coef_[k]))
-            wrong.append(0 if self.runs_[k].separated else int((m <= 0).sum()))
-            margins.append(float(m.min()) / length if length > 0 else np.nan)
-        self.margin_ = one_or_all(margins)
-        return wrong

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite
+from math import isfinite, isinf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.estimators.base import LinearClassifier, OneVsRest, Outcome, one_or_all, verdict_clause
+from separatrix.decide import Verdict
+from separatrix.estimators.base import (
+    LinearClassifier,
+    OneVsRest,
+    Outcome,
+    doubtful,
+    nearest,
+    one_or_all,
+    scores,
+    verdict_clauses,
+)
 from separatrix.estimators.callbacks import Tasks, attributes, watched
+from separatrix.kernels.rows import norm
 from separatrix.loop import solve_each
 from separatrix.problem import Vector
 from separatrix.run import Iterate, Run, Status
-from separatrix.trace import Measure, Recorder
+from separatrix.trace import Recorder
 
 
 class WalkingClassifier(LinearClassifier):
@@ -24,9 +35,12 @@ class WalkingClassifier(LinearClassifier):
     engine: Any
     warm_start: bool
 
-    def _watch(self, X: Any, y: Any, weight: Vector | None, labels: OneVsRest, record: Any, limit: int) -> Tasks | None:
+    def _watch(
+        self, X: Any, y: Any, classes: Any, weight: Vector | None, labels: OneVsRest, record: Any, limit: int
+    ) -> Tasks | None:
         """The tasks of this fit, if callbacks were set."""
-        return Tasks(self, X, y, weight, labels, Recorder(record, False).most(limit)) if watched(self) else None
+        steps = Recorder(record, False).most(limit)
+        return Tasks(self, X, y, classes, weight, labels, steps) if watched(self) else None
 
     def _walk(
         self,
@@ -49,7 +63,7 @@ class WalkingClassifier(LinearClassifier):
                 engine=self.engine,
                 theta0=None if start is None else [start[k] for k in problems],
                 fit_intercept=self.fit_intercept,
-                intercept_scale=scale,
+                intercept_scaling=scale,
                 callbacks=None if callbacks is None else [callbacks[k] for k in problems],
                 **options,
             )
@@ -64,15 +78,15 @@ class WalkingClassifier(LinearClassifier):
         expected = d + bool(self.fit_intercept)
         if len(runs) != problems or len(runs[0].theta) != expected:
             raise ValueError(
-                f"warm_start goes on from {len(runs)} θ of {len(runs[0].theta)} entries, but this fit has "
-                f"{problems} of {expected}; set warm_start=False for other classes or columns."
+                f"the last fit left {len(runs)} θ of {len(runs[0].theta)} entries, this one needs {problems} of "
+                f"{expected}: fit anew (warm_start=False) with other classes, columns or intercept."
             )
         return [run.theta for run in runs], runs[0].bias if self.fit_intercept else self.intercept_scaling
 
     def _keep(self, runs: Sequence[Run], thetas: Sequence[Vector]) -> None:
         """coef_ and intercept_ from the θ chosen, and what is known about the runs."""
         self.runs_ = list(runs)
-        found = [attributes(theta, run.bias) for theta, run in zip(thetas, runs, strict=True)]
+        found = [attributes(within(theta, run), run.bias) for theta, run in zip(thetas, runs, strict=True)]
         self.coef_ = np.concatenate([one["coef_"] for one in found])
         self.intercept_ = np.concatenate([one["intercept_"] for one in found])
         self.trace_ = one_or_all([run.trace for run in runs])
@@ -83,25 +97,42 @@ class WalkingClassifier(LinearClassifier):
         X: Any,
         labels: OneVsRest,
         live: NDArray[np.bool_],
-        wrong: Sequence[int],
         counts: Sequence[str],
         happy: str = Status.SEPARATED.message,
     ) -> None:
-        """separated_, status_ and the warning, from the rows still wrong in each problem."""
-        outcomes = []
+        """separated_, margin_, status_ and the warning, from the scores of the training rows."""
+        found, rows = scores(X, self.coef_, self.intercept_), int(live.sum())
+        outcomes, margins = [], []
         for k, run in enumerate(self.runs_):
-            if wrong[k] == 0:
-                outcomes.append(Outcome(Status.SEPARATED, happy, 0, short=False))
+            m, w = (labels[k] * found[:, k])[live], self.coef_[k]
+            wrong = int((~(m > 0)).sum())
+            margins.append(nearest(m, w))
+            right = wrong == 0 and not doubtful(X[live] if rows < len(live) else X, m, w, float(self.intercept_[k]))
+            left = f"{wrong:,} of {rows:,} rows are still on the wrong side after {counts[k]}"
+            if right:
+                outcomes.append(Outcome(Status.SEPARATED, happy, happy, good=True))
             elif run.status is Status.STOPPED:
-                outcomes.append(Outcome(run.status, run.status.message, wrong[k], short=False))
+                few = f"{wrong:,} rows wrong, stopped"
+                outcomes.append(Outcome(run.status, run.status.message, few, good=False, asked=True))
+            elif wrong == 0 or run.separated:
+                outcomes.append(Outcome(Status.ROUNDED, Status.ROUNDED.message, Status.ROUNDED, good=False))
             else:
                 verdict, proof = self._certificate(X, labels[k], live) if self.certify else (None, None)
-                left = f"{wrong[k]:,} of {int(live.sum()):,} rows are still on the wrong side after {counts[k]}"
-                word = "inseparable" if verdict == "inseparable" else str(run.status)
-                told = f"{left}; {verdict_clause(verdict)}"
-                outcomes.append(Outcome(word, told, wrong[k], short=True, verdict=verdict, proof=proof))
-        self.separated_ = all(outcome.status == Status.SEPARATED for outcome in outcomes)
+                clause, known = verdict_clauses(verdict, "raise max_iter")
+                word = "inseparable" if verdict is Verdict.INSEPARABLE else str(run.status)
+                few = f"{wrong:,} rows wrong{known}"
+                outcomes.append(Outcome(word, f"{left}; {clause}", few, good=False, verdict=verdict, proof=proof))
+        self.margin_ = one_or_all(margins)
+        self.separated_ = all(outcome.good for outcome in outcomes)
         self._conclude(outcomes)
+
+
+def within(theta: Vector, run: Run) -> Vector:
+    """θ, or a multiple of it where its scores would leave float64: at step size ∞ only the direction has a meaning."""
+    if isinf(run.step_size):
+        size = float(norm(theta))
+        return theta if size == 0 or 1e-100 < size < 1e100 else theta / size
+    return theta if norm(theta) < 1e100 else run.phi * (1e100 / float(norm(run.phi)))
 
 
 class Best:
@@ -109,28 +140,23 @@ class Best:
 
     def __init__(self, then: Callable[[Iterate], Any] | None) -> None:
         self.then = then
-        self.accuracy, self.lowest = -1.0, np.inf
-        self.best: tuple[Vector, Measure] | None = None
-        self.last: Measure | None = None
+        self.accuracy, self.lowest, self.last = -1.0, np.inf, np.inf
+        self.theta: Vector | None = None
 
     def __call__(self, iterate: Iterate) -> bool:
         """Keep this iterate if no earlier one does better; θ_0 does not count."""
-        measure = self.last = iterate.measure
         if iterate.t > 0:
-            accuracy = round(measure.accuracy, 6)  # rows of hardly any weight decide nothing
-            self.lowest = min(self.lowest, measure.loss)
+            self.last = iterate.measure.loss
+            self.lowest = min(self.lowest, self.last)
+            accuracy = round(iterate.measure.accuracy, 6)  # rows of hardly any weight decide nothing
             if accuracy >= self.accuracy:
-                self.accuracy, self.best = accuracy, (iterate.theta, measure)
+                self.accuracy, self.theta = accuracy, iterate.theta
         return self.then is not None and bool(self.then(iterate))
 
-    def choose(self, run: Run) -> tuple[Vector, Measure]:
-        """θ and its numbers: the last one where it separates or descent was stable, the best one where it was not.
+    def choose(self, run: Run) -> Vector:
+        """The last θ where it separates or descent was stable, the best one where it was not.
 
         With large steps the loss says little, but a last loss that was never lower means that descent has settled.
         """
-        if self.last is None:
-            raise AssertionError("the last iterate is always recorded")
-        settled = isfinite(run.step_size) and self.last.loss <= self.lowest * (1 + 1e-9)
-        if run.separated or settled or self.best is None:
-            return run.theta, self.last
-        return self.best
+        settled = isfinite(run.step_size) and self.last <= self.lowest * (1 + 1e-9)
+        return run.theta if run.separated or settled or self.theta is None else self.theta

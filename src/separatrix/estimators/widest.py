@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.estimators.base import LinearClassifier, Outcome, one_or_all, scores, verdict_clause
+from separatrix.decide import Verdict
+from separatrix.estimators.base import LinearClassifier, Outcome, one_or_all, scores, verdict_clauses
 from separatrix.estimators.callbacks import Tasks, attributes, watched, with_callbacks
 from separatrix.margin import Margin, MarginStatus, max_margin
 
@@ -86,8 +87,8 @@ class MaxMarginClassifier(LinearClassifier):
         -------
         self
         """
-        X, y, labels = self._read(X, y)
-        tasks = Tasks(self, X, y, None, labels, None) if watched(self) else None
+        X, y, classes, labels = self._read(X, y)
+        tasks = Tasks(self, X, y, classes, None, labels, None) if watched(self) else None
 
         def work(problems: list[int]) -> list[Margin]:
             return [
@@ -103,6 +104,7 @@ class MaxMarginClassifier(LinearClassifier):
             ]
 
         margins: list[Margin] = self._in_parallel(work, len(labels))
+        self.classes_ = classes
         found = [attributes(margin.theta, float(self.fit_intercept)) for margin in margins]
         self.coef_ = np.concatenate([one["coef_"] for one in found])
         self.intercept_ = np.concatenate([one["intercept_"] for one in found])
@@ -114,18 +116,22 @@ class MaxMarginClassifier(LinearClassifier):
         outcomes = []
         for k, (margin, label) in enumerate(zip(margins, labels, strict=True)):
             wrong = int((label * reached[:, k] <= 0).sum())
+            asked = margin.status is MarginStatus.STOPPED
             if margin.lower > 0:
-                short = margin.status not in (MarginStatus.CONVERGED, MarginStatus.STOPPED)
-                told = f"the margin lies in [{margin.lower:.6g}, {margin.upper:.6g}]: {margin.status.message}"
-                outcomes.append(Outcome(margin.status, told, 0, short))
+                bracket = f"margin in [{margin.lower:.6g}, {margin.upper:.6g}]"
+                good = margin.status is MarginStatus.CONVERGED
+                brief = margin.status.message if good else f"{bracket}, {margin.status}"
+                outcomes.append(Outcome(margin.status, f"{bracket}: {margin.status.message}", brief, good, asked))
                 continue
-            verdict, proof = self._certificate(X, label, live) if self.certify else (None, None)
+            verdict, proof = self._certificate(X, label, live) if self.certify and not asked else (None, None)
+            clause, known = verdict_clauses(verdict, "but with a margin too small for this method")
             told = (
                 f"no separating hyperplane was found, the best leaves {wrong:,} of {len(label):,} rows on the wrong "
-                f"side, and none has a margin above {margin.upper:.2g}; {verdict_clause(verdict)}"
+                f"side, and none has a margin above {margin.upper:.2g}; {clause}"
             )
-            word = "inseparable" if verdict == "inseparable" else str(margin.status)
-            outcomes.append(Outcome(word, told, wrong, short=True, verdict=verdict, proof=proof))
+            word = "inseparable" if verdict is Verdict.INSEPARABLE else str(margin.status)
+            few = f"{wrong:,} rows wrong{known}"
+            outcomes.append(Outcome(word, told, few, good=False, asked=asked, verdict=verdict, proof=proof))
         self._conclude(outcomes)
         if tasks is not None:
             tasks.end()
