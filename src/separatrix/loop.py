@@ -24,9 +24,9 @@ from separatrix.problem import INTERCEPT_SCALE, Problem, Vector, make_problem, r
 from separatrix.run import Iterate, Run, Status, Stop, times
 from separatrix.trace import Recorder, check_record
 
-SMALL = 64 << 20  # bytes of rows up to which the states of any number of perceptrons may stand beside them
+SMALL = 64 << 20  # bytes that perceptrons walking together may hold in any case; or as many as the rows have
+STATE = 80  # bytes that each of them holds per row
 ENDLESS = 1 << 60
-STATE = 80  # bytes of rows per row that the state of each one more must be matched by
 SLICE = 0.1  # seconds of compiled work between two looks at the keyboard and the clock
 
 

@@ -61,7 +61,9 @@ class Tasks:
         )
         self.root.call_on_fit_task_begin(estimator=estimator, **told)
         self.problems = [Problem(self, self.root, told, classes, alone=True)]
-        if not one:
+        if one:
+            self.problems[0].begin()
+        else:
             self.problems = [
                 Problem(
                     self,
