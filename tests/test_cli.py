@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import separatrix
-from separatrix.bench import deciding, growth, report, speed
+from separatrix.bench import classifiers, deciding, growth, report, speed
 from separatrix.cli import app
 from separatrix.datasets import VARIABLE
 from separatrix.lab import paper
@@ -105,10 +105,16 @@ def test_bench_writes_what_it_prints(invoke, monkeypatch, tmp_path):
     monkeypatch.setattr(growth, "grid", lambda: iter([("lazy", 200, 5)]))
     monkeypatch.setattr(deciding, "problems", lambda: [("small", X, y, True)])
     monkeypatch.setattr(deciding, "large_sparse", partial(deciding.large_sparse, 400, 10))
+    few = classifiers.Data("small", X, y, X, y)
+    monkeypatch.setattr(classifiers, "PAUSE", 0.0)
+    monkeypatch.setattr(classifiers, "data", lambda: few)
+    monkeypatch.setattr(classifiers, "models", lambda: [("ours", separatrix.Perceptron(max_iter=5))])
+    monkeypatch.setattr(classifiers, "intercept_problems", lambda: [("small", X, y)])
     done = invoke("bench", "--alternations", "2", "--json", str(tmp_path / "b.json"))
     assert done.exit_code == 0, done.output
     written = json.loads((tmp_path / "b.json").read_text())
-    assert set(written) == {"machine", "speed", "growth", "decide"}
+    assert set(written) == {"machine", "speed", "growth", "decide", "estimators"}
+    assert {name: len(rows) for name, rows in written["estimators"].items()} == {"sweeps": 2, "fits": 1, "intercept": 8}
     result = written["speed"]["results"][0]
     assert result["run_ratio"]["least"] <= result["run_ratio"]["median"] <= result["run_ratio"]["most"]
     assert result["iterations"] == separatrix.solve(X, y, "lr-gd", step_size=10.0).n_iter

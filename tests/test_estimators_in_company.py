@@ -149,20 +149,16 @@ def test_labels_come_in_many_kinds(labels, wine):
 
 @every
 def test_a_column_transformer_on_a_polars_frame(kind):
-    rng = np.random.default_rng(0)
-    frame = pl.DataFrame(
-        {
-            "age": rng.integers(20, 80, 120),
-            "dose": rng.normal(2.0, 0.5, 120),
-            "ward": rng.choice(["icu", "north", "south"], 120),
-        }
-    )
-    risk = frame["age"].to_numpy() / 10 + 4 * (frame["ward"].to_numpy() == "icu") - frame["dose"].to_numpy()
-    y = np.where(risk > np.median(risk), "died", "lived")
-    columns = ColumnTransformer([("scale", StandardScaler(), ["age", "dose"]), ("levels", OneHotEncoder(), ["ward"])])
-    model = make_pipeline(columns, kind() if kind is sx.MaxMarginClassifier else kind(max_iter=1_000_000)).fit(frame, y)
+    wine = load_wine()
+    frame = pl.DataFrame(dict(zip(wine.feature_names, wine.data.T, strict=True)))
+    frame = frame.with_columns(hue=pl.when(pl.col("hue") < 0.8).then(pl.lit("brick")).otherwise(pl.lit("ruby")))
+    measured = [name for name in frame.columns if name != "hue"]
+    columns = ColumnTransformer([("scale", StandardScaler(), measured), ("levels", OneHotEncoder(), ["hue"])])
+    y = pl.Series(wine.target_names[wine.target].tolist())
+    model = make_pipeline(columns, kind()).fit(frame, y)
     assert model[-1].separated_ and model.score(frame, y) == 1.0
-    assert model[-1].n_features_in_ == 5
+    assert model[-1].n_features_in_ == 14
+    assert model[-1].classes_.tolist() == ["class_0", "class_1", "class_2"]
 
 
 @pytest.mark.parametrize("kind", BATCH)
