@@ -57,7 +57,7 @@ def choose(engine: str | Gram, problem: Problem, method: Method) -> str:
     long_rows = not problem.sparse and 4 * problem.d >= problem.n >= 64 and Gram().slots(problem.n) == problem.n
     if (
         (long_rows or method.order == "most-wrong")
-        and band / problem.R <= 3e-4 * problem.R  # squares of long rows would overflow
+        and band / problem.R <= 2e-3 * problem.R  # squares of long rows would overflow
         and Gram().slots(problem.n) == problem.n
     ):
         return "gram"

@@ -1,7 +1,7 @@
 """Engine `gram`: margins kept by columns of G = ZZᵀ, computed when first needed and shared by all runs on a problem.
 
-Right where d is large and n moderate. Float64 columns give the wrong sets of direct evaluation (a drift bound asks for
-a refresh whenever it leaves a sign open). Float32 columns take half the memory: margins are then off by about 1e-7 of
+Right where d is large and n moderate. At γ = ∞ float64 columns give the wrong sets of direct evaluation (a drift bound
+asks for a refresh whenever it leaves a sign open). Float32 columns take half the memory: margins are then off by about 1e-7 of
 ‖z_i‖‖Φ‖, a row nearer to the plane than that may be judged wrongly, and every 100 iterations the margins start afresh.
 """
 
@@ -209,6 +209,7 @@ class GramEngine:
         exact = options.dtype == "float64"
         self.c["column_error"] = self.sheet.dot_error if exact else 0.0
         self.c["product_error"] = self.sheet.dot_error + self.sheet.sum_error
+        self.c["tiny"] = 0.0 if isinf(method.gamma) else gram.TINY
         self.refresh()
         self.state.start[:] = self.state.m
         self.c["half"] = isinf(method.gamma) and not self.phi0.any() and method.order is None

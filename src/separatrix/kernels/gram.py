@@ -6,7 +6,9 @@ the new weights differ from the nearest remembered ones (on CIFAR-10 about 100 c
 
 Margins kept this way drift by rounding, so a bound on the drift is carried along: |m_i - exact| ≤ r_i·drift. At γ = ∞
 a row whose sign the bound leaves open asks for a refresh (Φ from its coefficients, all margins anew), so the wrong sets
-are those of direct evaluation. At finite γ the refresh comes when the drift could move a weight by 1e-9.
+are those of direct evaluation. At finite γ no sign is at stake and the bound, which knows only the worst case, would ask
+at every step: there the refresh comes after FRESH steps, whose roundings gather to a few times those of a direct
+product. Changes of weight below TINY of the mean are left for later: all of them together stay under one such rounding.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from separatrix.kernels.rows import accumulate, evaluate_rows, norm, sum_rows
 
 DONE, COLUMNS, REFRESH = 0, 1, 2  # what a call of `advance` ends with: finished, or a request
 LANE = 1024  # margins updated together while columns stream by
+FRESH = 200
+TINY = 1e-14
 
 
 class Gram(NamedTuple):
@@ -68,6 +72,7 @@ CONTROL = np.dtype(
         ("since", "i8"),  # iterations since the last refresh
         ("evaluated", "b1"),
         ("half", "b1"),
+        ("tiny", "f8"),  # changes of weight below this part of the mean wait
         ("asked", "b1"),  # columns were asked for at this iterate already
         ("rows_read", "i8"),
         ("columns_read", "i8"),
@@ -100,7 +105,7 @@ def evaluate(data, rule, g):
     if c.evaluated:
         return True
     finite = np.isfinite(rule.gamma)
-    if finite and c.since > 2000 and c.drift > 0.0:
+    if finite and c.since >= FRESH:
         return False
     c.errors = 0
     c.low = np.inf
@@ -119,13 +124,10 @@ def evaluate(data, rule, g):
     tau = rule.cut / rule.gamma + max(0.0, c.low) if finite else 0.0
     c.n_active = 0
     c.total = 0.0
-    top = weight(rule.gamma, c.low, shift)  # the largest weight: past separation they all shrink, and ratios matter
     for i in range(g.m.shape[0]):
         g.w[i] = 0.0
         if data.s[i] > 0.0 and g.m[i] <= tau:
             w = 0.5 if c.half else weight(rule.gamma, g.m[i], shift)
-            if finite and w * (1.0 - w) * rule.gamma * data.r[i] * c.drift > 1e-9 * top:
-                return False
             g.w[i] = data.s[i] * w
             g.active[c.n_active] = i
             c.n_active += 1
@@ -162,18 +164,22 @@ def product(data, g, starts, parts, total):
         evaluate_rows(data, data.every, n, total[: total.shape[0] - 1], q)
         c.rows_read += n + c.n_active
         g.old_drift[here] = c.product_error * c.longest * c.total
+        g.old_w[here] = g.w
         c.n_need = max(c.n_need, 1)
     else:
         drift = 0.0
         if best < 0:
             q[:] = 0.0
+            g.old_w[here] = 0.0
         else:
             drift = g.old_drift[best]
             if best != here:
                 q[:] = g.old_q[best]
+                g.old_w[here] = g.old_w[best]
         change = 0.0
         for j in range(c.n_need):
             change += abs(g.delta[j])
+            g.old_w[here, g.need[j]] = g.w[g.need[j]]
             g.used[g.slot[g.need[j]]] = c.t
             g.need[j] = g.slot[g.need[j]]
         if data.threads > 1 and c.n_need * n > 100_000:
@@ -184,7 +190,6 @@ def product(data, g, starts, parts, total):
         c.columns_read += c.n_need
         rounding = EPS * (c.n_need + 1) * c.longest * (c.total + change)
         g.old_drift[here] = drift + change * c.longest * c.column_error + rounding
-    g.old_w[here] = g.w
     g.old_bits[here] = g.bits
     if here == c.next:
         c.next = (c.next + 1) % g.old_q.shape[0]
@@ -230,8 +235,9 @@ def differences(g, best):
         count = c.n_active
     else:
         old = g.old_w[best]
+        tiny = c.tiny * c.total / max(c.n_active, 1)
         for i in range(g.w.shape[0]):
-            if g.w[i] != old[i]:
+            if abs(g.w[i] - old[i]) > tiny:
                 g.need[count] = i
                 g.delta[count] = g.w[i] - old[i]
                 count += 1
