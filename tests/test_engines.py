@@ -19,7 +19,7 @@ from separatrix.engines import Sheet, make_engine
 from separatrix.engines import gram as gram_engine
 from separatrix.engines.gram import Cache
 from separatrix.loop import Walk
-from separatrix.methods import parse_method
+from separatrix.methods import TABLE, parse_method
 from separatrix.problem import make_problem
 
 
@@ -276,3 +276,11 @@ def test_auto_says_what_it_chose():
     assert sx.solve(*planted(80, 300, 0.1, 0), "batch-perceptron").engine == "gram"
     assert sx.solve(*planted(3000, 10, 0.1, 0), "batch-perceptron").engine == "lazy"
     assert sx.solve(*noise(300, 10, 0), "lr-gd", step_size=1e-4, max_iter=5).engine == "dense"
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("shape", [(9, 2), (70, 300)])  # short rows, and such as `auto` takes columns of G for
+def test_rows_of_nothing_but_zeros_use_up_the_budget(name, shape):
+    run = sx.solve(np.zeros(shape), np.resize([-1, 1], shape[0]), name, max_iter=20)
+    assert run.status == "max-iter" and not run.separated
+    assert run.n_iter == 20 and not run.theta.any()
