@@ -247,6 +247,16 @@ def test_the_most_wrong_perceptron_takes_the_smallest_margin_each_time():
     assert np.allclose(run.theta, phi)
 
 
+@pytest.mark.parametrize("order", ["cyclic", "random", "most-wrong"])
+def test_a_sweep_that_disagrees_with_the_direct_product_ends_rounded(engine, order, monkeypatch):
+    X, y = planted(60, 8, 0.02, 5)
+    usual = sx.solve(X, y, "perceptron", order=order, engine=engine, random_state=1)
+    monkeypatch.setattr(Sheet, "lowest", lambda sheet, phi: 0.0)
+    run = sx.solve(X, y, "perceptron", order=order, engine=engine, random_state=1)
+    assert run.status == "rounded" and not run.separated
+    assert usual.separated and run.n_iter == usual.n_iter
+
+
 THREADS = """
 import sys, numpy as np
 sys.path[:0] = {path!r}
