@@ -257,6 +257,17 @@ def test_a_sweep_that_disagrees_with_the_direct_product_ends_rounded(engine, ord
     assert usual.separated and run.n_iter == usual.n_iter
 
 
+@pytest.mark.parametrize("name", TABLE)
+def test_asking_for_the_result_on_the_way_costs_the_engine_nothing(engine, name):
+    X, y = planted(60, 8, 0.02, 5)
+    walk = Walk(make_problem(X, y), parse_method(name), engine=engine, max_iter=100)
+    for _ in walk.iterates():
+        before = walk.engine.save() | walk.engine.stats()
+        assert walk.run().n_iter == walk.engine.t
+        after = walk.engine.save() | walk.engine.stats()
+        assert all(np.array_equal(before[key], after[key]) for key in before)
+
+
 THREADS = """
 import sys, numpy as np
 sys.path[:0] = {path!r}

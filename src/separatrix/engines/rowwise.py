@@ -104,7 +104,7 @@ class SweepEngine:
         A sweep that finds every row right again, after this saw a wrong one, sums in another order: no later one would
         differ, so its word is taken.
         """
-        if self.doubted_at == self.t or (self.wrong_at != self.t and self.sheet.lowest(self.state.phi) > 0):
+        if self.doubted_at == self.t or self.sheet.lowest(self.state.phi) > 0:
             return True
         self.doubted_at = self.t
         self.state.reach[:] = -np.inf
