@@ -23,6 +23,7 @@ from separatrix.decide import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.kernels.rows import norm
 from separatrix.problem import Vector, row_lengths
+from separatrix.run import hyperplane
 from separatrix.trace import check_record
 
 BLOCK = 1 << 21  # entries of float32 rows that are taken to float64 at a time
@@ -140,6 +141,12 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return work(groups[0])
         done = Parallel(n_jobs=jobs, require="sharedmem")(delayed(work)(group) for group in groups)
         return [result for part in done for result in part]
+
+    def _place(self, thetas: Sequence[Vector], biases: Sequence[float]) -> None:
+        """coef_ and intercept_, one row and one entry per problem, from its θ and the value of its constant column."""
+        found = [hyperplane(theta, bias) for theta, bias in zip(thetas, biases, strict=True)]
+        self.coef_ = np.stack([coef for coef, _ in found])
+        self.intercept_ = np.array([intercept for _, intercept in found])
 
     def _certificate(self, X: Any, label: Vector, live: NDArray[np.bool_]) -> tuple[Verdict, Proof | None]:
         """Whether this problem is separable at all, by `separate`."""

@@ -20,7 +20,7 @@ from separatrix.estimators.base import (
     scores,
     verdict_clauses,
 )
-from separatrix.estimators.callbacks import Tasks, attributes, watched
+from separatrix.estimators.callbacks import Tasks, watched
 from separatrix.kernels.rows import norm
 from separatrix.loop import solve_each
 from separatrix.problem import Vector
@@ -86,9 +86,7 @@ class WalkingClassifier(LinearClassifier):
     def _keep(self, runs: Sequence[Run], thetas: Sequence[Vector]) -> None:
         """coef_ and intercept_ from the θ chosen, and what is known about the runs."""
         self.runs_ = list(runs)
-        found = [attributes(within(theta, run), run.bias) for theta, run in zip(thetas, runs, strict=True)]
-        self.coef_ = np.concatenate([one["coef_"] for one in found])
-        self.intercept_ = np.concatenate([one["intercept_"] for one in found])
+        self._place([within(theta, run) for theta, run in zip(thetas, runs, strict=True)], [run.bias for run in runs])
         self.trace_ = one_or_all([run.trace for run in runs])
         self.engine_ = one_or_all([run.engine for run in runs])
 
