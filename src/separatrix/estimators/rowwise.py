@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from separatrix.engines import Gram
-from separatrix.estimators.base import FitStatus, OneVsRest, nearest, one_or_all, scores
+from separatrix.estimators.base import FitStatus, OneVsRest, nearest, one_or_all, positives, scores
 from separatrix.estimators.batch import Scaling
 from separatrix.estimators.callbacks import watched, with_callbacks
 from separatrix.estimators.walking import WalkingClassifier
@@ -180,7 +180,7 @@ class Perceptron(WalkingClassifier):
         if unknown:
             raise ValueError(f"y has the label {unknown[0]!r}, which is none of the classes {self.classes_.tolist()}.")
         code = np.array([places[label] for label in y.tolist()])
-        labels = OneVsRest(code, len(self.classes_))
+        labels = OneVsRest(code, positives(len(self.classes_)))
         sweeps, updates = (0, 0) if first else (self.n_iter_, self.n_updates_)
         runs = self._walk(
             X,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import isfinite, isinf
 from typing import Any
 
@@ -23,7 +24,7 @@ from separatrix.estimators.base import (
 from separatrix.estimators.callbacks import Tasks, watched
 from separatrix.kernels.rows import norm
 from separatrix.loop import solve_each
-from separatrix.problem import Vector
+from separatrix.problem import Vector, row_lengths
 from separatrix.run import Iterate, Run, Status
 from separatrix.trace import Recorder
 
@@ -100,12 +101,13 @@ class WalkingClassifier(LinearClassifier):
     ) -> None:
         """separated_, margin_, status_ and the warning, from the scores of the training rows."""
         found, rows = scores(X, self.coef_, self.intercept_), int(live.sum())
+        lengths = cache(lambda: row_lengths(X)[live])  # one pass over the rows, if any problem asks for it
         outcomes, margins = [], []
         for k, run in enumerate(self.runs_):
             m, w = (labels[k] * found[:, k])[live], self.coef_[k]
             wrong = int((~(m > 0)).sum())
             margins.append(nearest(m, w))
-            right = wrong == 0 and not doubtful(X[live] if rows < len(live) else X, m, w, float(self.intercept_[k]))
+            right = wrong == 0 and not doubtful(lengths(), m, w, float(self.intercept_[k]))
             left = f"{wrong:,} of {rows:,} rows are still on the wrong side after {counts[k]}"
             if right:
                 outcomes.append(Outcome(Status.SEPARATED, happy, happy, good=True))
