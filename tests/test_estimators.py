@@ -612,16 +612,16 @@ def test_a_fit_that_fails_leaves_the_last_one_whole(kind, iris):
 def test_a_warm_start_in_random_order_takes_fresh_permutations(overlapping):
     X, y = overlapping
     clf = fit_short(sx.Perceptron(max_iter=1, warm_start=True, random_state=5), X, y)
-    first, seed = clf.runs_[0], clf._seed()
-    fit_short(clf, X, y)
-
-    def one_sweep(seed):
-        """What a sweep from the first θ comes to in the order of this seed."""
-        options = {"fit_intercept": True, "intercept_scaling": first.bias, "max_epochs": 1}
-        return sx.solve(X, y, "perceptron", theta0=first.theta, order="random", random_state=seed, **options).theta
-
-    np.testing.assert_array_equal(clf.runs_[0].theta, one_sweep(seed + 1))
-    assert not np.array_equal(clf.runs_[0].theta, one_sweep(seed))
+    options = {"fit_intercept": True, "intercept_scaling": clf.runs_[0].bias, "max_epochs": 1, "order": "random"}
+    seed = clf._seed()
+    for sweeps in (1, 2, 3):
+        last = clf.runs_[0].theta
+        fit_short(clf, X, y)
+        fresh, stale = (
+            sx.solve(X, y, "perceptron", theta0=last, random_state=seed + k, **options) for k in (sweeps, sweeps - 1)
+        )
+        np.testing.assert_array_equal(clf.runs_[0].theta, fresh.theta)
+        assert not np.array_equal(clf.runs_[0].theta, stale.theta)
 
 
 def test_brackets_that_stay_open_are_told_apart_from_classes_that_are_not_separated():
