@@ -9,6 +9,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from separatrix import estimators
 from separatrix.bench import classifiers, growth, peers, speed
 from separatrix.methods import parse_method
 from separatrix.theory import planted
@@ -116,8 +117,8 @@ def test_perceptrons_are_compared_sweep_by_sweep(monkeypatch):
     assert found.ratio.least <= found.ratio.median <= found.ratio.most
     assert found.our_accuracy.median > 0.8 and found.their_accuracy.median > 0.8
     fits = [
-        classifiers.fit(given, "ours", classifiers.Perceptron(max_iter=3)),
-        classifiers.fit(given, "widest", classifiers.MaxMarginClassifier()),
+        classifiers.fit(given, "ours", estimators.Perceptron(max_iter=3)),
+        classifiers.fit(given, "widest", estimators.MaxMarginClassifier()),
     ]
     assert fits[0].note == "3 iterations" and "one-vs-rest problems fell short" in fits[1].note
     sweeps, models = classifiers.tables(given, [found], fits)

@@ -19,7 +19,7 @@ from separatrix.engines import Sheet, make_engine
 from separatrix.engines import gram as gram_engine
 from separatrix.engines.gram import Cache
 from separatrix.loop import Walk
-from separatrix.methods import parse_method
+from separatrix.methods import TABLE, parse_method
 from separatrix.problem import make_problem
 
 
@@ -216,7 +216,7 @@ def test_worst_case_data_are_walked_in_one_jump_with_the_same_count_and_theta(en
 def test_the_perceptron_makes_the_same_updates_on_every_engine(problem, order):
     X, y = problem
     runs = [sx.solve(X, y, "perceptron", order=order, engine=e, max_iter=400, random_state=1) for e in ENGINES]
-    assert len({(r.n_iter, r.status) for r in runs}) == 1
+    assert len({(r.n_iter, r.status, r.stats["epochs"]) for r in runs}) == 1
     for run in runs[1:]:
         assert np.allclose(run.phi, runs[0].phi, rtol=1e-9, atol=1e-12)
 
@@ -245,6 +245,27 @@ def test_the_most_wrong_perceptron_takes_the_smallest_margin_each_time():
     run = sx.solve(X, y, "perceptron", order="most-wrong")
     assert run.n_iter == count
     assert np.allclose(run.theta, phi)
+
+
+@pytest.mark.parametrize("order", ["cyclic", "random", "most-wrong"])
+def test_a_sweep_that_disagrees_with_the_direct_product_ends_rounded(engine, order, monkeypatch):
+    X, y = planted(60, 8, 0.02, 5)
+    usual = sx.solve(X, y, "perceptron", order=order, engine=engine, random_state=1)
+    monkeypatch.setattr(Sheet, "lowest", lambda sheet, phi: 0.0)
+    run = sx.solve(X, y, "perceptron", order=order, engine=engine, random_state=1)
+    assert run.status == "rounded" and not run.separated
+    assert usual.separated and run.n_iter == usual.n_iter
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_asking_for_the_result_on_the_way_costs_the_engine_nothing(engine, name):
+    X, y = planted(60, 8, 0.02, 5)
+    walk = Walk(make_problem(X, y), parse_method(name), engine=engine, max_iter=100)
+    for _ in walk.iterates():
+        before = walk.engine.save() | walk.engine.stats()
+        assert walk.run().n_iter == walk.engine.t
+        after = walk.engine.save() | walk.engine.stats()
+        assert all(np.array_equal(before[key], after[key]) for key in before)
 
 
 THREADS = """
@@ -276,3 +297,11 @@ def test_auto_says_what_it_chose():
     assert sx.solve(*planted(80, 300, 0.1, 0), "batch-perceptron").engine == "gram"
     assert sx.solve(*planted(3000, 10, 0.1, 0), "batch-perceptron").engine == "lazy"
     assert sx.solve(*noise(300, 10, 0), "lr-gd", step_size=1e-4, max_iter=5).engine == "dense"
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("shape", [(9, 2), (70, 300)])  # short rows, and such as `auto` takes columns of G for
+def test_rows_of_nothing_but_zeros_use_up_the_budget(name, shape):
+    run = sx.solve(np.zeros(shape), np.resize([-1, 1], shape[0]), name, max_iter=20)
+    assert run.status == "max-iter" and not run.separated
+    assert run.n_iter == 20 and not run.theta.any()

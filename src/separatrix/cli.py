@@ -2,8 +2,8 @@
 
 Exit status 2: the request or the data were wrong, and one sentence on stderr says how. Otherwise `separate`, `margin`
 and `diagnose` exit with 0 if the classes are separable (completely separated), 1 if they are not, 3 if undecided;
-`verify` with 0 if the proof holds and 1 if not; `reproduce` and `bench` with 0, or 1 if a number that had to come out
-did not.
+`verify` with 0 if the proof holds and 1 if not; `reproduce` with 0, or 1 if a number that had to come out did not;
+`bench` with 0, whatever it measures.
 """
 
 from __future__ import annotations

@@ -355,26 +355,27 @@ class Walk:
     def run(self) -> Run:
         """The result; `separated` is re-checked on the raw data whatever the status."""
         status = Status.STOPPED if self.status is None else self.status
-        phi = self.engine.phi()
-        separated = status is Status.SEPARATED or (self.engine.check() and separates(self.problem, phi))
+        engine, phi = self.engine, self.engine.phi()
+        wrong = isinstance(engine, SweepEngine) and engine.wrong_at == engine.t  # as `measure` has just seen
+        separated = status is Status.SEPARATED or (not wrong and separates(self.problem, phi))
         if separated and status is Status.MAX_ITER:
             status = Status.SEPARATED
         short = self.problem.unpad(phi)
-        mean = self.engine.average() if isinstance(self.engine, SweepEngine | GramSweepEngine) else None
+        mean = engine.average() if isinstance(engine, SweepEngine | GramSweepEngine) else None
         return Run(
             method=self.method.name,
             step_size=self.method.gamma,
             status=status,
             separated=separated,
-            n_iter=self.engine.t,
+            n_iter=engine.t,
             theta=times(self.method.gamma, short),
             phi=short,
             bias=self.problem.bias,
             average=None if mean is None else self.problem.unpad(mean),
-            engine=self.engine.name,
+            engine=engine.name,
             seconds=self.seconds,
             trace=self.recorder.trace("perceptron loss" if isinf(self.method.gamma) else "logistic loss"),
-            stats=self.engine.stats(),
+            stats=engine.stats(),
         )
 
 

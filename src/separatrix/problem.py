@@ -94,10 +94,7 @@ def make_problem(
     rows, n, d, names = _rows(X)
     sign, classes = (np.array(y, dtype=np.float64), np.array([-1, 1])) if signed else _labels(y, n)
     weight = _weights(sample_weight, n)
-    r = np.empty(n)
-    from separatrix.kernels.rows import row_norms
-
-    row_norms(rows, r)
+    r = _lengths(rows, n)
     if not np.isfinite(r).all():
         _complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), names)
     bias = _constant(intercept_scaling, r, weight) if fit_intercept else 0.0
@@ -111,9 +108,13 @@ def make_problem(
 
 def row_lengths(X: Any) -> Vector:
     """‖a_i‖ of every row, without overflow or underflow on the way."""
+    rows, n, _, _ = _rows(X)
+    return _lengths(rows, n)
+
+
+def _lengths(rows: tuple[Any, ...], n: int) -> Vector:
     from separatrix.kernels.rows import row_norms
 
-    rows, n, _, _ = _rows(X)
     r = np.empty(n)
     row_norms(rows, r)
     return r

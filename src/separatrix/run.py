@@ -123,3 +123,10 @@ def times(gamma: float, phi: Vector) -> Vector:
         return phi
     with np.errstate(over="ignore", under="ignore"):
         return gamma * phi
+
+
+def hyperplane(theta: Vector, bias: float) -> tuple[Vector, float]:
+    """θ as (coef, intercept), with aᵀcoef + intercept = aᵀθ[:-1] + bias θ[-1]; without a constant column, aᵀθ + 0."""
+    if not bias:
+        return theta, 0.0
+    return theta[:-1], bias * float(theta[-1])

@@ -16,16 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix import estimators
 from separatrix.bench.speed import PAUSE, Spread
 from separatrix.datasets import available, load, load_ten
-from separatrix.estimators import (
-    BatchPerceptron,
-    LogisticGD,
-    MaxMarginClassifier,
-    NormalizedBatchPerceptron,
-    NormalizedLogisticGD,
-    Perceptron,
-)
 from separatrix.lab.table import Row, Table
 from separatrix.loop import solve
 from separatrix.margin import max_margin
@@ -105,10 +98,10 @@ def compare_sweeps(given: Data, dtype: str, sweeps: int = SWEEPS, seeds: int = S
     times: dict[str, list[float]] = {"ours": [], "theirs": []}
     scores: dict[str, list[float]] = {"ours": [], "theirs": []}
     with one_thread():
-        _fit(Perceptron(max_iter=1), X[:200], given.y[:200])  # compiles
+        _fit(estimators.Perceptron(max_iter=1), X[:200], given.y[:200])  # compiles
         for seed in range(seeds):
             for side, model in (
-                ("ours", Perceptron(max_iter=sweeps, random_state=seed)),
+                ("ours", estimators.Perceptron(max_iter=sweeps, random_state=seed)),
                 ("theirs", Theirs(max_iter=sweeps, tol=None, random_state=seed)),
             ):
                 time.sleep(PAUSE)
@@ -129,13 +122,13 @@ def models() -> list[tuple[str, Any]]:
     from sklearn import linear_model, svm
 
     return [
-        ("Perceptron, 10 sweeps", Perceptron(max_iter=SWEEPS)),
-        ("Perceptron, 100 sweeps", Perceptron(max_iter=100)),
-        ("MaxMarginClassifier, with proofs", MaxMarginClassifier(certify=True)),
-        ("LogisticGD, γ = 1, 200 iterations", LogisticGD(max_iter=200)),
-        ("NormalizedLogisticGD, γ = 1, 200 iterations", NormalizedLogisticGD(max_iter=200)),
-        ("BatchPerceptron, 200 iterations", BatchPerceptron(max_iter=200)),
-        ("NormalizedBatchPerceptron, 200 iterations", NormalizedBatchPerceptron(max_iter=200)),
+        ("Perceptron, 10 sweeps", estimators.Perceptron(max_iter=SWEEPS)),
+        ("Perceptron, 100 sweeps", estimators.Perceptron(max_iter=100)),
+        ("MaxMarginClassifier, with proofs", estimators.MaxMarginClassifier(certify=True)),
+        ("LogisticGD, γ = 1, 200 iterations", estimators.LogisticGD(max_iter=200)),
+        ("NormalizedLogisticGD, γ = 1, 200 iterations", estimators.NormalizedLogisticGD(max_iter=200)),
+        ("BatchPerceptron, 200 iterations", estimators.BatchPerceptron(max_iter=200)),
+        ("NormalizedBatchPerceptron, 200 iterations", estimators.NormalizedBatchPerceptron(max_iter=200)),
         ("scikit-learn Perceptron, 10 sweeps", linear_model.Perceptron(max_iter=SWEEPS, tol=None)),
         ("scikit-learn Perceptron", linear_model.Perceptron()),
         ("scikit-learn SGDClassifier", linear_model.SGDClassifier(random_state=0)),
@@ -149,7 +142,7 @@ def fit(given: Data, name: str, model: Any) -> Fit:
     time.sleep(PAUSE)
     seconds = _fit(model, given.X, given.y)
     said = f"{int(np.max(model.n_iter_)):,} iterations"
-    if isinstance(model, MaxMarginClassifier):
+    if isinstance(model, estimators.MaxMarginClassifier):
         said = f"{model.status_}: {model.status_.message}"
     return Fit(name, seconds, model.score(given.X, given.y), model.score(given.X_test, given.y_test), said)
 

@@ -53,12 +53,13 @@ def choose(engine: str | Gram, problem: Problem, method: Method) -> str:
         return engine
     if method.order in ("cyclic", "random"):
         return "lazy"
+    R = problem.R
     band = 0.0 if isinf(method.gamma) else rule_of(problem, method).cut / method.gamma  # m̂ beyond it has weight 0
     long_rows = not problem.sparse and 4 * problem.d >= problem.n >= 64 and Gram().slots(problem.n) == problem.n
     if (
         (long_rows or method.order == "most-wrong")
-        and band / problem.R <= 2e-3 * problem.R  # squares of long rows would overflow
+        and band <= 2e-3 * R * R  # the square of a very long row is inf, which will do
         and Gram().slots(problem.n) == problem.n
     ):
         return "gram"
-    return "dense" if band / problem.R > 100 * problem.R else "lazy"
+    return "dense" if band > 100 * R * R else "lazy"

@@ -49,7 +49,10 @@ class Engine(Protocol):
         """φ_t, with d + 1 entries, in the problem's own scale."""
 
     def check(self) -> bool:
-        """Whether every row is right, by a direct product with the raw rows; if not, the engine goes on from that."""
+        """Whether every row is right, by a direct product with the raw rows; if not, the engine goes on from that.
+
+        Where its own products then say again that every row is right, so does this: the caller has the last word.
+        """
 
     def measure(self) -> Measure:
         """The numbers of this iterate."""

@@ -22,7 +22,8 @@ from separatrix.certify import Proof
 from separatrix.decide import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.kernels.rows import norm
-from separatrix.problem import Vector, row_lengths
+from separatrix.problem import Vector
+from separatrix.run import hyperplane
 from separatrix.trace import check_record
 
 BLOCK = 1 << 21  # entries of float32 rows that are taken to float64 at a time
@@ -63,19 +64,14 @@ class Outcome:
 
 
 class OneVsRest(Sequence[Vector]):
-    """One vector of ±1 per problem, made when asked for: the second class against the first, or each against the rest.
+    """One vector of ±1 per problem, made when asked for: in problem k, rows of class positive[k] are +1."""
 
-    Label k is +1 in problem k; with two classes there is one problem, in which the second is +1.
-    """
-
-    def __init__(self, code: NDArray[np.intp], classes: int) -> None:
-        self.code, self.positive = code, [1] if classes == 2 else list(range(classes))
+    def __init__(self, code: NDArray[np.intp], positive: Sequence[int]) -> None:
+        self.code, self.positive = code, positive
 
     def part(self, problems: Sequence[int]) -> OneVsRest:
         """Some of the problems."""
-        chosen = OneVsRest(self.code, 2)
-        chosen.positive = [self.positive[k] for k in problems]
-        return chosen
+        return OneVsRest(self.code, [self.positive[k] for k in problems])
 
     def __len__(self) -> int:
         return len(self.positive)
@@ -85,6 +81,11 @@ class OneVsRest(Sequence[Vector]):
 
     def __iter__(self) -> Iterator[Vector]:
         return (self[k] for k in range(len(self)))
+
+
+def positives(classes: int) -> Sequence[int]:
+    """The class that is +1 in each problem: the second of two, or each in its turn against the rest."""
+    return [1] if classes == 2 else range(classes)
 
 
 class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -120,7 +121,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         classes, code = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {classes[0]!s}.")
-        return X, y, classes, OneVsRest(code, len(classes))
+        return X, y, classes, OneVsRest(code, positives(len(classes)))
 
     def _check(self) -> None:
         """Complain about parameters that no function further in would look at."""
@@ -140,6 +141,12 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return work(groups[0])
         done = Parallel(n_jobs=jobs, require="sharedmem")(delayed(work)(group) for group in groups)
         return [result for part in done for result in part]
+
+    def _place(self, thetas: Sequence[Vector], biases: Sequence[float]) -> None:
+        """coef_ and intercept_, one row and one entry per problem, from its θ and the value of its constant column."""
+        found = [hyperplane(theta, bias) for theta, bias in zip(thetas, biases, strict=True)]
+        self.coef_ = np.stack([coef for coef, _ in found])
+        self.intercept_ = np.array([intercept for _, intercept in found])
 
     def _certificate(self, X: Any, label: Vector, live: NDArray[np.bool_]) -> tuple[Verdict, Proof | None]:
         """Whether this problem is separable at all, by `separate`."""
@@ -207,7 +214,7 @@ def nearest(m: Vector, w: Vector) -> float:
     return float(m.min()) / length if length > 0 else np.nan
 
 
-def doubtful(X: Any, m: Vector, w: Vector, intercept: float) -> bool:
-    """Whether a margin is so near to zero that another order of sums may give it another sign."""
-    slack = 4 * np.finfo(np.float64).eps * (X.shape[1] + 8)
-    return not bool((m > slack * (row_lengths(X) * float(norm(w)) + abs(intercept))).all())
+def doubtful(r: Vector, m: Vector, w: Vector, intercept: float) -> bool:
+    """Whether a margin is so near to zero that another order of sums may give it another sign; r_i = ‖x_i‖."""
+    slack = 4 * np.finfo(np.float64).eps * (len(w) + 8)
+    return not bool((m > slack * (r * float(norm(w)) + abs(intercept))).all())

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.problem import Vector
-from separatrix.run import Iterate
+from separatrix.run import Iterate, hyperplane
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -27,18 +26,12 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Tasks", "attributes", "watched", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Tasks", "watched", "with_callbacks"]
 
 
 def watched(estimator: Any) -> bool:
     """Whether callbacks were set on this estimator; scikit-learn keeps them under this name."""
     return bool(vars(estimator).get("_skl_callbacks"))
-
-
-def attributes(theta: Vector, bias: float) -> dict[str, Vector]:
-    """coef_ and intercept_ of one problem: θ without and times the constant column."""
-    coef = theta[:-1] if bias else theta
-    return {"coef_": coef[None].copy(), "intercept_": np.array([bias * theta[-1] if bias else 0.0])}
 
 
 def _signs(labels: Any, k: int) -> Any:
@@ -107,7 +100,8 @@ class Problem:
         if isinstance(iterate, Iterate):
             if iterate.t == 0:
                 return False
-            self.last = attributes(iterate.theta, iterate.bias) | {"classes_": self.classes}
+            coef, intercept = hyperplane(iterate.theta, iterate.bias)
+            self.last = {"coef_": coef[None], "intercept_": np.array([intercept]), "classes_": self.classes}
             told = {"reconstruction_attributes": self.last}
         stop = bool(self.current.call_on_fit_task_end(estimator=self.tasks.estimator, **self.told, **told))
         self._next()

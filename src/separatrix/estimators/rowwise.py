@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from separatrix.engines import Gram
-from separatrix.estimators.base import FitStatus, OneVsRest, nearest, one_or_all, scores
+from separatrix.estimators.base import FitStatus, OneVsRest, nearest, one_or_all, positives, scores
 from separatrix.estimators.batch import Scaling
 from separatrix.estimators.callbacks import watched, with_callbacks
 from separatrix.estimators.walking import WalkingClassifier
@@ -82,6 +82,7 @@ class Perceptron(WalkingClassifier):
 
     n_iter_: int
     n_updates_: int
+    _sweeps: int  # made since θ was 0, by all fits: the next permutations depend on it
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class Perceptron(WalkingClassifier):
         X, y, classes, labels = self._read(X, y)
         record = "epoch" if self.record is None and watched(self) else self.record
         tasks = self._watch(X, y, classes, None, labels, record, self.max_iter if record == "epoch" else ENDLESS)
-        sweeps = self.n_iter_ if self.warm_start and "runs_" in vars(self) else 0
+        sweeps = self._sweeps if self.warm_start and "runs_" in vars(self) else 0
         runs = self._walk(
             X,
             labels,
@@ -141,6 +142,7 @@ class Perceptron(WalkingClassifier):
         self.classes_ = classes
         self._keep(runs, [r.theta if r.separated or r.average is None else r.average for r in runs])
         self.n_iter_ = max(run.stats["epochs"] for run in runs)
+        self._sweeps = sweeps + self.n_iter_
         self.n_updates_ = sum(run.n_iter for run in runs)
         live = np.ones(X.shape[0], dtype=bool)
         self._tell(X, labels, live, [f"{run.stats['epochs']:,} sweeps" for run in runs])
@@ -180,8 +182,8 @@ class Perceptron(WalkingClassifier):
         if unknown:
             raise ValueError(f"y has the label {unknown[0]!r}, which is none of the classes {self.classes_.tolist()}.")
         code = np.array([places[label] for label in y.tolist()])
-        labels = OneVsRest(code, len(self.classes_))
-        sweeps, updates = (0, 0) if first else (self.n_iter_, self.n_updates_)
+        labels = OneVsRest(code, positives(len(self.classes_)))
+        made, updates, sweeps = (0, 0, 0) if first else (self.n_iter_, self.n_updates_, self._sweeps)
         runs = self._walk(
             X,
             labels,
@@ -194,7 +196,8 @@ class Perceptron(WalkingClassifier):
             random_state=self._seed() + sweeps,
         )
         self._keep(runs, [run.theta for run in runs])
-        self.n_iter_, self.n_updates_ = sweeps + 1, updates + sum(run.n_iter for run in runs)
+        self.n_iter_, self.n_updates_ = made + 1, updates + sum(run.n_iter for run in runs)
+        self._sweeps = sweeps + 1
         found = scores(X, self.coef_, self.intercept_)
         low = [label * found[:, k] for k, label in enumerate(labels)]
         self.margin_ = one_or_all([nearest(m, w) for m, w in zip(low, self.coef_, strict=True)])

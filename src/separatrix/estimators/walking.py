@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import isfinite, isinf
 from typing import Any
 
@@ -20,10 +21,10 @@ from separatrix.estimators.base import (
     scores,
     verdict_clauses,
 )
-from separatrix.estimators.callbacks import Tasks, attributes, watched
+from separatrix.estimators.callbacks import Tasks, watched
 from separatrix.kernels.rows import norm
 from separatrix.loop import solve_each
-from separatrix.problem import Vector
+from separatrix.problem import Vector, row_lengths
 from separatrix.run import Iterate, Run, Status
 from separatrix.trace import Recorder
 
@@ -86,9 +87,7 @@ class WalkingClassifier(LinearClassifier):
     def _keep(self, runs: Sequence[Run], thetas: Sequence[Vector]) -> None:
         """coef_ and intercept_ from the θ chosen, and what is known about the runs."""
         self.runs_ = list(runs)
-        found = [attributes(within(theta, run), run.bias) for theta, run in zip(thetas, runs, strict=True)]
-        self.coef_ = np.concatenate([one["coef_"] for one in found])
-        self.intercept_ = np.concatenate([one["intercept_"] for one in found])
+        self._place([within(theta, run) for theta, run in zip(thetas, runs, strict=True)], [run.bias for run in runs])
         self.trace_ = one_or_all([run.trace for run in runs])
         self.engine_ = one_or_all([run.engine for run in runs])
 
@@ -102,12 +101,13 @@ class WalkingClassifier(LinearClassifier):
     ) -> None:
         """separated_, margin_, status_ and the warning, from the scores of the training rows."""
         found, rows = scores(X, self.coef_, self.intercept_), int(live.sum())
+        lengths = cache(lambda: row_lengths(X)[live])  # one pass over the rows, if any problem asks for it
         outcomes, margins = [], []
         for k, run in enumerate(self.runs_):
             m, w = (labels[k] * found[:, k])[live], self.coef_[k]
             wrong = int((~(m > 0)).sum())
             margins.append(nearest(m, w))
-            right = wrong == 0 and not doubtful(X[live] if rows < len(live) else X, m, w, float(self.intercept_[k]))
+            right = wrong == 0 and not doubtful(lengths(), m, w, float(self.intercept_[k]))
             left = f"{wrong:,} of {rows:,} rows are still on the wrong side after {counts[k]}"
             if right:
                 outcomes.append(Outcome(Status.SEPARATED, happy, happy, good=True))

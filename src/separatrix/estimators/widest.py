@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.decide import Verdict
 from separatrix.estimators.base import LinearClassifier, Outcome, one_or_all, scores, verdict_clauses
-from separatrix.estimators.callbacks import Tasks, attributes, watched, with_callbacks
+from separatrix.estimators.callbacks import Tasks, watched, with_callbacks
 from separatrix.margin import Margin, MarginStatus, max_margin
 
 
@@ -105,9 +105,7 @@ class MaxMarginClassifier(LinearClassifier):
 
         margins: list[Margin] = self._in_parallel(work, len(labels))
         self.classes_ = classes
-        found = [attributes(margin.theta, float(self.fit_intercept)) for margin in margins]
-        self.coef_ = np.concatenate([one["coef_"] for one in found])
-        self.intercept_ = np.concatenate([one["intercept_"] for one in found])
+        self._place([margin.theta for margin in margins], [float(self.fit_intercept)] * len(margins))
         self.margin_ = one_or_all(margins)
         self.n_iter_ = max(margin.n_steps for margin in margins)
         self.separated_ = all(margin.lower > 0 for margin in margins)

@@ -384,7 +384,7 @@ def sweep(data, g, order, p, steps, late):
             return REFRESH
         if g.m[i] > 0.0:
             p.clean = n if order.shape[0] == 0 else p.clean + 1
-            p.position += 1
+            p.position += order.shape[0] > 0
             continue
         if g.slot[i] < 0:
             g.need[0] = i
