@@ -1,8 +1,9 @@
 """Engine `gram`: margins kept by columns of G = ZZᵀ, computed when first needed and shared by all runs on a problem.
 
 Right where d is large and n moderate. At γ = ∞ float64 columns give the wrong sets of direct evaluation (a drift bound
-asks for a refresh whenever it leaves a sign open). Float32 columns take half the memory: margins are then off by about 1e-7 of
-‖z_i‖‖Φ‖, a row nearer to the plane than that may be judged wrongly, and every 100 iterations the margins start afresh.
+asks for a refresh whenever it leaves a sign open). Float32 columns take half the memory: margins are then off by about
+1e-7 of ‖z_i‖‖Φ‖, a row nearer to the plane than that may be judged wrongly, and every 100 iterations the margins start
+afresh.
 """
 
 from __future__ import annotations
@@ -165,6 +166,13 @@ def shared_cache(sheet: Sheet, slots: int, dtype: str) -> Cache:
     if (slots, dtype) not in caches:
         caches[slots, dtype] = Cache(sheet.problem.n, sheet.problem.d, slots, dtype)
     return caches[slots, dtype]
+
+
+def fill_columns(problem: Problem) -> None:
+    """All columns of G at once: what a run then computes does not depend on the runs before it."""
+    options, sheet = Gram(), Sheet(problem)
+    columns = shared_cache(sheet, options.slots(problem.n), options.dtype)
+    columns.compute(sheet, np.flatnonzero(columns.slot < 0)[: len(columns.owner)], 0)
 
 
 class GramEngine:

@@ -1,7 +1,10 @@
-"""Rows with a title: plain data, and how they look in a terminal."""
+"""Rows with a title: plain data, and how they look in a terminal, in Markdown, LaTeX, CSV and HTML."""
 
 from __future__ import annotations
 
+import csv
+import html
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +12,33 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 Row = tuple[Any, ...]
+WIDTH = 120  # of a table in a text file
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "θ̂": r"$\hat\theta$",
+    "θ": r"$\theta$",
+    "φ": r"$\varphi$",
+    "γ": r"$\gamma$",
+    "μ": r"$\mu$",
+    "∇": r"$\nabla$",
+    "∞": r"$\infty$",
+    "‖": r"$\|$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "²": r"$^2$",
+    "…": r"\dots{}",
+    "–": "--",
+    "×": r"$\times$",
+}
 
 
 @dataclass(frozen=True)
@@ -21,20 +51,28 @@ class Table:
     note: str = ""
     failures: tuple[str, ...] = ()
 
+    def is_text(self, k: int) -> bool:
+        """Whether column k holds words, which stand to the left."""
+        return all(row[k] is None or isinstance(row[k], str) for row in self.rows)
+
 
 def render(table: Table) -> RichTable:
     """The table for a rich console: numbers to the right, None left empty."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     drawn = RichTable(
-        title=table.title, caption=table.note or None, title_justify="left", caption_justify="left", box=SIMPLE_HEAD
+        title=Text(table.title),
+        caption=Text(table.note) if table.note else None,
+        title_justify="left",
+        caption_justify="left",
+        box=SIMPLE_HEAD,
     )
-    for k, name in enumerate(table.columns):
-        text = all(row[k] is None or isinstance(row[k], str) for row in table.rows)
-        drawn.add_column(name, justify="left" if text else "right", overflow="fold")  # narrow screens lose no digit
+    for k, name in enumerate(table.columns):  # narrow screens lose no digit
+        drawn.add_column(Text(name), justify="left" if table.is_text(k) else "right", overflow="fold")
     for row in table.rows:
-        drawn.add_row(*(cell(value) for value in row))
+        drawn.add_row(*(Text(cell(value)) for value in row))
     return drawn
 
 
@@ -51,3 +89,70 @@ def cell(value: Any) -> str:
     if isinstance(value, tuple):
         return "(" + ", ".join(cell(v) for v in value) + ")"
     return str(value)
+
+
+def as_text(table: Table) -> str:
+    """For a text file or a terminal without colours."""
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
+    with console.capture() as captured:
+        console.print(render(table))
+    return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip() + "\n"
+
+
+def as_markdown(table: Table) -> str:
+    """For a page in Markdown."""
+
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
+
+    rule = ["---" if table.is_text(k) else "---:" for k in range(len(table.columns))]
+    lines = [line(list(table.columns)), line(rule), *(line([cell(v) for v in row]) for row in table.rows)]
+    note = f"\n{table.note}\n" if table.note else ""
+    return f"**{table.title}**\n\n" + "\n".join(lines) + "\n" + note
+
+
+def as_latex(table: Table) -> str:
+    """A tabular, ready to be put into a table environment; needs no package."""
+    shape = "".join("l" if table.is_text(k) else "r" for k in range(len(table.columns)))
+    head = " & ".join(tex(name) for name in table.columns)
+    body = [" & ".join(tex(cell(v)) for v in row) + r" \\" for row in table.rows]
+    about = f"% {table.title}" + (f"\n% {table.note}" if table.note else "")
+    return "\n".join(
+        [about, rf"\begin{{tabular}}{{{shape}}}", r"\hline", rf"{head} \\", r"\hline", *body, r"\hline"]
+        + [r"\end{tabular}", ""]
+    )
+
+
+def tex(text: str) -> str:
+    """Text as LaTeX prints it; what stands for a symbol becomes one."""
+    found = text.replace("θ̂", "\0")
+    return "".join(LATEX["θ̂"] if c == "\0" else LATEX.get(c, c) for c in found)
+
+
+def as_csv(table: Table) -> str:
+    """Comma-separated, every digit kept."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([["" if v is None else v for v in row] for row in table.rows])
+    return out.getvalue()
+
+
+def as_html(table: Table) -> str:
+    """A table element; all text is escaped."""
+    sides = ["" if table.is_text(k) else ' class="number"' for k in range(len(table.columns))]
+    head = "".join(f"<th{side}>{html.escape(name)}</th>" for side, name in zip(sides, table.columns, strict=True))
+    body = "\n".join(
+        "<tr>" + "".join(f"<td{s}>{html.escape(cell(v))}</td>" for s, v in zip(sides, row, strict=True)) + "</tr>"
+        for row in table.rows
+    )
+    note = f'<p class="note">{html.escape(table.note)}</p>' if table.note else ""
+    title = f"<caption>{html.escape(table.title)}</caption>"
+    return (
+        f'<div class="scroll"><table>{title}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>{note}'
+    )
+
+
+FORMS = {"txt": as_text, "md": as_markdown, "tex": as_latex, "csv": as_csv}

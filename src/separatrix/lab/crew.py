@@ -1,0 +1,185 @@
+"""Getting jobs done: in this process or in several, each result kept as soon as it is there, one display for all.
+
+Jobs on the same rows go to one worker, one after the other, so that the rows are read once and the columns of G are
+computed once. A job that another process is at is left for the end.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from separatrix.checkpoint import Checkpoint, CheckpointError
+from separatrix.lab.jobs import perform
+from separatrix.lab.material import sample
+from separatrix.lab.store import Job, Store
+
+PATIENCE = 0.5  # seconds between two looks at a job that another process is at
+TOLD = 0.5  # seconds between two words about a run under way
+SHARE = {"walk": 1.0, "align": 20.0, "margin": 3.0, "verdict": 3.0}  # how dear a job is, in iterations of a run
+Word = tuple[str, str, float]  # (what, which job, how far)
+
+
+def do_all(jobs: Sequence[Job], store: Store, *, data_dir: str | None, workers: int, show: bool) -> float:
+    """Do every job that is not yet done; returns the seconds it took."""
+    began = time.perf_counter()
+    left = [job for job in dict.fromkeys(jobs) if store.read(job) is None]
+    groups = [list(group) for _, group in groupby(sorted(left, key=rows_of), key=rows_of)]
+    groups.sort(key=lambda group: -sum(map(cost, group)))  # the longest first, so that workers end together
+    with display(left, len(set(jobs)), show) as told:
+        if workers == 1 or len(groups) < 2:
+            for group in groups:
+                do_group(group, store.folder, data_dir, told)
+        else:
+            in_processes(groups, store.folder, data_dir, workers, told)
+    return time.perf_counter() - began
+
+
+def rows_of(job: Job) -> tuple[str, int]:
+    """Jobs with the same answer run on the same rows."""
+    return job.data.slug, -1 if job.seed is None else job.seed
+
+
+def do_group(jobs: Sequence[Job], folder: Path, data_dir: str | None, told: Callable[[Word], None]) -> None:
+    """Jobs on the same rows, one after the other."""
+    store = Store(folder)
+    rows = sample(jobs[0].data, jobs[0].seed, data_dir)
+    problem = rows.problem
+    waiting = list(jobs)
+    while waiting:
+        later = []
+        for job in waiting:
+            with store.claim(job) as mine:
+                if mine and store.read(job) is None:
+                    do_one(job, rows, problem, store, told)
+            if not mine:
+                later.append(job)
+            else:
+                told(("done", str(job.place), 1.0))
+        if len(later) == len(waiting):
+            time.sleep(PATIENCE)
+        waiting = later
+
+
+def do_one(job: Job, rows: Any, problem: Any, store: Store, told: Callable[[Word], None]) -> None:
+    """One job, from where it was left; a checkpoint that does not fit is from other rows, and is replaced."""
+    last = [0.0]
+
+    def tell(t: int) -> bool:
+        if time.monotonic() - last[0] > TOLD:
+            told(("at", str(job.place), t / max(job.limit, 1)))
+            last[0] = time.monotonic()
+        return False
+
+    part = store.checkpoint(job)
+    saving = Checkpoint(part, every=20.0) if job.kind == "walk" else None
+    told(("at", str(job.place), 0.0))
+    try:
+        result = perform(job, rows, problem, saving, tell)
+    except CheckpointError as error:
+        if isinstance(error.__cause__, OSError):  # it could not be written
+            raise
+        part.unlink()
+        result = perform(job, rows, problem, saving, tell)
+    store.write(job, result)
+
+
+def in_processes(
+    groups: Sequence[list[Job]], folder: Path, data_dir: str | None, workers: int, told: Callable[[Word], None]
+) -> None:
+    """Groups in several processes, each with its part of the cores."""
+    context = get_context("spawn")
+    with context.Manager() as manager:
+        words = manager.Queue()
+        threads = max(1, (os.cpu_count() or 1) // workers)
+        with ProcessPoolExecutor(workers, context, initializer=settle, initargs=(threads,)) as pool:
+            waiting = {pool.submit(do_group_telling, group, folder, data_dir, words) for group in groups}
+            try:
+                while waiting:
+                    done, waiting = wait(waiting, timeout=0.1)
+                    while True:
+                        try:
+                            told(words.get_nowait())
+                        except queue.Empty:
+                            break
+                    for future in done:
+                        future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+def settle(threads: int) -> None:
+    """A worker's first act: keep to its share of the cores."""
+    from numba import set_num_threads
+    from threadpoolctl import threadpool_limits
+
+    set_num_threads(threads)
+    threadpool_limits(threads)
+
+
+def do_group_telling(group: list[Job], folder: Path, data_dir: str | None, words: Any) -> None:
+    """`do_group` in another process."""
+    do_group(group, folder, data_dir, partial(words.put))
+
+
+def cost(job: Job) -> float:
+    """A guess at what a job takes, in entries read: only ratios matter."""
+    rows = job.data.rows or 1000
+    wide = {"cifar-10": 3072, "eurosat": 12288, "digits": 64, "worst-case": 2}.get(job.data.source, 784)
+    cheap = 0.05 if job.step_size >= 10 else 1.0  # large steps read few rows
+    return SHARE[job.kind] * cheap * max(job.limit, 1000) * rows * wide
+
+
+@contextmanager
+def display(left: Sequence[Job], all_jobs: int, show: bool) -> Iterator[Callable[[Word], None]]:
+    """One bar for all jobs, by their guessed cost; the remaining time follows from how fast that was used up so far."""
+    if not show or not left:
+        yield lambda word: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    share = {str(job.place): cost(job) for job in left}
+    far = dict.fromkeys(share, 0.0)
+    began, done = time.monotonic(), [all_jobs - len(left)]
+    total = sum(share.values())
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[rest]}"),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("runs", total=all_jobs, completed=done[0], rest="")
+
+        def told(word: Word) -> None:
+            what, place, part = word
+            far[place] = part
+            done[0] += what == "done"
+            used = sum(share[key] * part for key, part in far.items())
+            spent = time.monotonic() - began
+            rest = spent * (total - used) / used if used > 0 else 0.0
+            text = f"{place.removesuffix('.npz')}" + (f", at most {in_words(rest)} left" if spent > 5 else "")
+            bar.update(task, completed=done[0], rest=text)
+
+        yield told
+
+
+def in_words(seconds: float) -> str:
+    """12 s, 3 min, 2 h 5 min."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,189 @@
+"""Pictures of runs: panels of a metric over iterations, step sizes ordered in colour.
+
+Only matplotlib's objects are used, no global state. Colours are viridis and the Okabe-Ito palette, which survive colour
+blindness and grey print; the perceptrons are black and orange, dashed apart.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isinf, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NAMES = {
+    "lr-gd": "LR+GD",
+    "normalized-lr-gd": "Normalized LR+GD",
+    "batch-perceptron": "Batch Perceptron",
+    "normalized-batch-perceptron": "Normalized Batch Perceptron",
+    "perceptron": "Perceptron",
+}
+LABELS = {
+    "accuracy": "accuracy",
+    "errors": "rows on the wrong side",
+    "loss": "loss f(θ)",
+    "grad_norm": "‖∇f(θ)‖",
+    "theta_norm": "‖θ‖",
+    "min_margin": "smallest margin / ‖θ‖",
+}
+COLOURS = {"batch-perceptron": "#000000", "normalized-batch-perceptron": "#D55E00", "perceptron": "#0072B2"}
+DASHES = {"normalized-lr-gd": "--", "normalized-batch-perceptron": "--", "perceptron": ":"}
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
+FORMATS = ("svg", "pdf", "png")
+LOGARITHMIC = ("loss", "grad_norm", "theta_norm", "errors")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve: what it is, and its points; `ended` marks the iteration at which every row was right."""
+
+    method: str
+    step_size: float
+    x: NDArray[Any]
+    y: NDArray[Any]
+    ended: bool = False
+
+    @property
+    def label(self) -> str:
+        """The method, with its step size where it has one."""
+        name = NAMES.get(self.method, self.method)
+        return name if isinf(self.step_size) else f"{name}, γ = {self.step_size:g}"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One panel."""
+
+    title: str
+    metric: str
+    lines: Sequence[Line]
+
+
+def new_figure(panels: int, height: float = 3.4) -> tuple[Figure, list[Axes]]:
+    """An empty figure with so many panels side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(0.6 + 4.6 * panels, height), layout="constrained")
+    return figure, list(np.atleast_1d(figure.subplots(1, panels)))
+
+
+def colour(line: Line) -> Any:
+    """Step sizes from small (dark) to large (light green), perceptrons in colours of their own."""
+    from matplotlib import colormaps
+
+    if isinf(line.step_size):
+        return COLOURS.get(line.method, "#000000")
+    place = (log10(line.step_size) + 3) / 5  # 0.001 … 100
+    return colormaps["viridis"](0.88 * min(max(place, 0.0), 1.0))
+
+
+def curves(charts: Sequence[Chart]) -> Figure:
+    """Panels in the paper's arrangement; the iteration axis is logarithmic, so that its first steps are seen too."""
+    figure, axes = new_figure(len(charts))
+    for ax, chart in zip(axes, charts, strict=True):
+        for line in chart.lines:
+            shown = line.x >= 1
+            style = DASHES.get(line.method, "-")
+            ax.plot(line.x[shown], line.y[shown], style, color=colour(line), label=line.label, lw=1.1)
+            if line.ended:
+                ax.plot(line.x[-1:], line.y[-1:], "o", color=colour(line), ms=4)
+        ax.set_xscale("log")
+        if chart.metric in LOGARITHMIC:
+            ax.set_yscale("symlog" if chart.metric == "errors" else "log")
+        elif chart.metric == "accuracy":
+            floor = min((float(np.quantile(line.y[line.x >= 1], 0.05)) for line in chart.lines), default=0.0)
+            ax.set_ylim(max(0.0, min(0.9, floor) - 0.05), 1.01)
+        ax.set_title(chart.title, fontsize=10)
+        finish(ax, "iteration", LABELS[chart.metric])
+    axes[0].legend(fontsize=7, frameon=False, loc="best")
+    for ax, chart in zip(axes[1:], charts[1:], strict=True):
+        if [line.label for line in chart.lines] != [line.label for line in charts[0].lines]:
+            ax.legend(fontsize=7, frameon=False, loc="best")
+    return figure
+
+
+def finish(ax: Axes, x: str, y: str) -> None:
+    """Labels, a light grid, no box."""
+    ax.set_xlabel(x, fontsize=9)
+    ax.set_ylabel(y, fontsize=9)
+    ax.tick_params(labelsize=8)
+    ax.grid(True, alpha=0.25, lw=0.5)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def alignment(panels: Sequence[tuple[str, Sequence[tuple[float, NDArray[Any], NDArray[Any], int | None]]]]) -> Figure:
+    """‖θ_t/γ - θ̂_t‖/‖θ̂_t‖ by step size, one panel per data set; a dot where the wrong sets part."""
+    figure, axes = new_figure(len(panels), 3.2)
+    for ax, (title, lines) in zip(axes, panels, strict=True):
+        for k, (gamma, t, apart, parted) in enumerate(lines):
+            shown = (t >= 1) & (apart > 0)
+            ax.plot(t[shown], apart[shown], color=PALETTE[k % len(PALETTE)], lw=1.1, label=f"γ = {gamma:g}")
+            if parted is not None and apart[parted] > 0:
+                ax.plot([parted], [apart[parted]], "o", color=PALETTE[k % len(PALETTE)], ms=4)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_title(title, fontsize=10)
+        finish(ax, "iteration", "‖θ_t/γ - θ̂_t‖ / ‖θ̂_t‖")
+    axes[0].legend(fontsize=7, frameon=False)
+    return figure
+
+
+def ranks(title: str, t: NDArray[Any], quartiles: NDArray[Any]) -> Figure:
+    """Median rank correlation over the seeds with its quartiles."""
+    figure, (ax,) = new_figure(1)
+    known = ~np.isnan(quartiles[1])
+    ax.fill_between(t[known], quartiles[0][known], quartiles[2][known], color=PALETTE[0], alpha=0.2, lw=0)
+    ax.plot(t[known], quartiles[1][known], color=PALETTE[0], lw=1.3, label="median; band: quartiles over seeds")
+    ax.axhline(0.0, color="black", lw=0.6)
+    ax.set_xscale("log")
+    ax.set_ylim(-1.05, 1.05)
+    ax.set_title(title, fontsize=10)
+    ax.legend(fontsize=7, frameon=False)
+    finish(ax, "iteration", "rank correlation of loss\nand iterations still needed")
+    return figure
+
+
+def growth(lines: Sequence[tuple[str, float, NDArray[Any], NDArray[Any]]]) -> Figure:
+    """Counts against n, both axes logarithmic."""
+    figure, (ax,) = new_figure(1)
+    for k, (method, gamma, sizes, counts) in enumerate(lines):
+        label = Line(method, gamma, sizes, counts).label
+        ax.plot(sizes, counts, "o" + DASHES.get(method, "-"), color=PALETTE[k % len(PALETTE)], ms=3, lw=1.1, label=label)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.legend(fontsize=7, frameon=False)
+    finish(ax, "rows n", "iterations to separation")
+    return figure
+
+
+def histograms(panels: Sequence[tuple[str, NDArray[Any], int | None]]) -> Figure:
+    """Counts over seeds, one panel per row of a table; a line at the paper's value."""
+    figure, axes = new_figure(len(panels), 2.6)
+    figure.set_figwidth(0.6 + 2.6 * len(panels))
+    for ax, (title, counts, printed) in zip(axes, panels, strict=True):
+        ax.hist(counts[np.isfinite(counts)], bins=25, color="#56B4E9")
+        if printed is not None:
+            ax.axvline(printed, color="#D55E00", lw=1.5, label=f"paper: {printed:,}")
+            ax.legend(fontsize=7, frameon=False)
+        ax.set_title(title, fontsize=8)
+        finish(ax, "iterations", "subsamples" if ax is axes[0] else "")
+    return figure
+
+
+def saved(figure: Figure, form: str) -> bytes:
+    """The figure as bytes of one format; the same figure gives the same bytes."""
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[form]
+    with rc_context({"svg.hashsalt": "separatrix", "svg.fonttype": "path"}):
+        figure.savefig(buffer, format=form, dpi=120, metadata=about)
+    return buffer.getvalue()

@@ -1,0 +1,67 @@
+"""Which jobs an experiment needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import inf
+
+from separatrix.lab.spec import Experiment, Material
+from separatrix.lab.store import Job
+from separatrix.methods import TABLE
+
+ALWAYS = 1 << 40  # worst-case runs end by their closed form
+
+
+def walk_job(material: Material, seed: int | None, method: str, gamma: float) -> Job:
+    """The run of a method on these rows, within the entry's budget."""
+    return Job("walk", material, seed, method, gamma, material.limit(gamma))
+
+
+def steps_of(experiment: Experiment) -> Iterator[tuple[str, float]]:
+    """(method, step size) of an experiment that lists methods and step sizes apart."""
+    for method in experiment.methods:
+        yield from ((method, gamma) for gamma in (experiment.step_sizes if TABLE[method][0] else (inf,)))
+
+
+def worst_case_job(n: int, method: str, gamma: float) -> Job:
+    """The run of a method on the worst-case data; its n - 1 equal rows are one with a weight, where weights are taken.
+
+    How long each method takes there is known, so nothing limits it.
+    """
+    source = "worst-case" if TABLE[method][2] else "worst-case-weighted"
+    return Job("walk", Material("worst-case", source, "the worst-case data", rows=n), None, method, gamma, ALWAYS)
+
+
+def seeds_of(experiment: Experiment) -> list[int | None]:
+    """The seeds of its subsamples, or the one choice of the first rows."""
+    return list(range(experiment.seeds)) if experiment.seeds else [None]
+
+
+def jobs_of(experiment: Experiment, data: Mapping[str, Material]) -> list[Job]:
+    """All work behind one figure, table or finding."""
+    return list(_jobs(experiment, data))
+
+
+def _jobs(experiment: Experiment, data: Mapping[str, Material]) -> Iterable[Job]:
+    kind, materials = experiment.kind, [data[name] for name in experiment.names()]
+    if kind == "curves":
+        for panel in experiment.panels:
+            yield from (walk_job(data[panel.data], None, method, gamma) for method, gamma in panel.runs())
+    elif kind == "growth":
+        for n in experiment.sizes:
+            yield from (worst_case_job(n, method, gamma) for method, gamma in steps_of(experiment))
+    for material in materials:
+        if kind == "counts":
+            for seed in seeds_of(experiment):
+                yield from (walk_job(material, seed, c.method, c.step_size) for c in experiment.counts)
+        elif kind == "alignment":
+            for gamma in experiment.step_sizes:
+                yield Job("align", material, None, "lr-gd", gamma, experiment.iterations)
+        elif kind == "ranks":
+            for seed in seeds_of(experiment):
+                yield from (walk_job(material, seed, "lr-gd", gamma) for gamma in experiment.step_sizes)
+        elif kind == "theory":
+            yield Job("margin", material)
+            yield from (walk_job(material, None, method, gamma) for method, gamma in steps_of(experiment))
+        elif kind == "verdict":
+            yield Job("verdict", material)

@@ -1,0 +1,193 @@
+"""Finished work on disk: one npz per job, beside it the checkpoint of one under way.
+
+A result is written whole to a temporary name and renamed, so a reader sees all of it or nothing, and two processes at
+work on one folder can at worst do the same job twice. A lock, which goes when its process does, spares them even that.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.checkpoint import UNREADABLE
+from separatrix.lab.spec import Material
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows
+    fcntl = None  # type: ignore[assignment]  # a module, or nothing
+
+FORMAT = "separatrix result 1"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work: a run, an alignment, a bracket on the margin, or a verdict, on the rows of one seed.
+
+    kind : "walk", "align", "margin" or "verdict"
+    seed : of the random subsample, None for the first rows
+    limit : iterations at most
+    """
+
+    kind: str
+    data: Material
+    seed: int | None = None
+    method: str = ""
+    step_size: float = inf
+    limit: int = 0
+
+    @property
+    def name(self) -> str:
+        """The file's name without its suffix."""
+        if self.kind not in ("walk", "align"):
+            return self.kind
+        run = self.method if np.isinf(self.step_size) else f"{self.method}-{self.step_size:g}"
+        return run if self.kind == "walk" else f"align-{run}"
+
+    @property
+    def place(self) -> Path:
+        """The file below the store's folder."""
+        return Path(self.data.slug) / ("first" if self.seed is None else f"seed-{self.seed}") / f"{self.name}.npz"
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies the work: the rows and what is done to them, not what the entry is called or may cost."""
+        rows = asdict(self.data)
+        kept = ("source", "target", "classes", "rows", "scaling", "fraction", "repeat", "repeated")
+        step = "inf" if np.isinf(self.step_size) else float(self.step_size).hex()
+        return {
+            "format": FORMAT,
+            "kind": self.kind,
+            "data": {name: rows[name] for name in kept},
+            "seed": self.seed,
+            "method": self.method,
+            "step size": step,
+        }
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job left: plain facts, and columns."""
+
+    facts: Mapping[str, Any]
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+class StoreError(OSError):
+    """The folder cannot be written; what is finished in it is intact."""
+
+
+class Store:
+    """Results in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, job: Job) -> Path:
+        """Where this job's result is, or will be."""
+        return self.folder / job.place
+
+    def checkpoint(self, job: Job) -> Path:
+        """Where the state of this job under way is."""
+        return self.path(job).with_suffix(".part")
+
+    def read(self, job: Job) -> Result | None:
+        """The finished result; None where there is none, it is torn, or it ran out of a smaller budget than this."""
+        path = self.path(job)
+        try:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+                columns = {name: file[name] for name in file.files}
+            header = json.loads(bytes(columns.pop("header")))
+            facts, about = header["facts"], header["job"]
+        except UNREADABLE:
+            return None
+        if about != json.loads(json.dumps(job.describe())):
+            return None
+        if job.kind == "walk" and not facts["separated"] and facts["limit"] < job.limit:
+            return None
+        if job.kind == "align" and facts["limit"] < job.limit:
+            return None
+        return Result(facts, columns)
+
+    def write(self, job: Job, result: Result) -> None:
+        """Keep the result; the checkpoint is not needed any more."""
+        header = json.dumps({"job": job.describe(), "facts": dict(result.facts)}).encode()
+        buffer = io.BytesIO()
+        np.savez_compressed(
+            buffer, allow_pickle=False, header=np.frombuffer(header, dtype=np.uint8), **dict(result.columns)
+        )
+        write_whole(self.path(job), buffer.getvalue())
+        self.checkpoint(job).unlink(missing_ok=True)
+
+    @contextmanager
+    def claim(self, job: Job) -> Iterator[bool]:
+        """Whether this process may do the job now; another one at it is a no."""
+        path = self.path(job)
+        make_folder(path.parent)
+        if fcntl is None:
+            yield True
+            return
+        lock = path.with_suffix(".lock")
+        with written(lock), open(lock, "w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                mine = False
+            else:
+                mine = True
+            try:
+                yield mine
+            finally:
+                if mine:
+                    lock.unlink(missing_ok=True)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """A disk that is full or may not be written, as one sentence."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreError(
+                f"the disk is full: {path} was not written; free some space and run the same command again, "
+                "finished runs are kept."
+            ) from error
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST):
+            raise StoreError(
+                f"cannot write {path}: {error.strerror}; choose a folder that you may write with --out."
+            ) from error
+        raise
+
+
+def make_folder(folder: Path) -> None:
+    """The folder and those above it."""
+    with written(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write to a temporary name beside `path`, then rename: no reader ever sees half a file."""
+    make_folder(path.parent)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with written(path):
+        try:
+            with open(partial, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
