@@ -9,6 +9,8 @@ nothing else is searched, and only `fetch` downloads. What is read there, the fi
     eurosat/    EuroSAT_RGB.zip, EuroSAT.zip, eurosat-annualcrop-forest.zip           JPEG files, read with Pillow
 """
 
+from separatrix.datasets.check import Checked, State, verify
+from separatrix.datasets.download import FetchError, fetch
 from separatrix.datasets.places import VARIABLE
 from separatrix.datasets.read import (
     CIFAR_RECORD,
@@ -33,12 +35,17 @@ __all__ = [
     "READERS",
     "SOURCES",
     "VARIABLE",
+    "Checked",
+    "FetchError",
     "File",
     "Part",
     "Pixels",
     "Reader",
     "Source",
+    "State",
     "available",
+    "fetch",
     "load",
     "load_ten",
+    "verify",
 ]
