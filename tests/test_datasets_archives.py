@@ -37,7 +37,7 @@ TRAIN = np.concatenate([BATCH[name] for name in BATCHES])
 
 def tar_gz(members):
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+    with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive:
         for info, content in members:
             info.size = len(content) if info.isreg() else 0
             archive.addfile(info, io.BytesIO(content))
@@ -296,6 +296,17 @@ def test_archives_with_flipped_bits_are_read_or_refused_but_never_crash(cifar, e
             load(name, data_dir=folder)
 
 
+def test_a_zip_that_points_before_its_beginning_gets_one_clear_sentence(eurosat):
+    folder = eurosat("EuroSAT_RGB.zip", in_class_folders("EuroSAT_RGB/"))
+    path = folder / "eurosat" / "EuroSAT_RGB.zip"
+    raw = bytearray(path.read_bytes())
+    start = raw.rindex(b"PK\x05\x06") + 16
+    raw[start : start + 4] = (2**31).to_bytes(4, "little")  # where the list of members is said to begin
+    path.write_bytes(raw)
+    with pytest.raises(ValueError, match="no whole ZIP file"):
+        load("eurosat", data_dir=folder)
+
+
 def test_nothing_is_ever_unpickled():
     for path in Path(separatrix.datasets.__file__).parents[1].rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -314,3 +325,28 @@ def test_a_torn_member_of_a_zip_gets_one_clear_sentence(eurosat):
     path.write_bytes(raw.replace(packed[:4], b"\xff\xff\xff\xff", 1))
     with pytest.raises(ValueError, match="no whole ZIP file"):
         load("eurosat", data_dir=folder)
+
+
+def test_the_real_rows_are_the_same_in_the_published_form_of_cifar(data_dir, cifar):
+    raw = gzip.decompress((data_dir / "cifar-10" / "cifar-10-class01-train.bin.gz").read_bytes())
+    fifth = 2_000 * CIFAR_RECORD
+    other = records(0, size=8)
+    other = other[other[:, 0] > 1].tobytes()  # rows of classes that are not read
+    members = [
+        (tarfile.TarInfo(f"x/{name}"), raw[k * fifth : (k + 1) * fifth] + other) for k, name in enumerate(BATCHES)
+    ]
+    folder = cifar({"cifar-10-binary.tar.gz": tar_gz(members[::-1])})
+    X, y = load("cifar-10", n=3000, seed=1, dtype=np.float32, data_dir=data_dir)
+    X_tar, y_tar = load("cifar-10", n=3000, seed=1, dtype=np.float32, data_dir=folder)
+    np.testing.assert_array_equal(X_tar, X)
+    np.testing.assert_array_equal(y_tar, y)
+
+
+def test_the_real_rows_are_the_same_in_the_published_form_of_eurosat(data_dir, eurosat):
+    with zipfile.ZipFile(data_dir / "eurosat" / "eurosat-annualcrop-forest.zip") as archive:
+        members = [(name.replace("2750/", "EuroSAT_RGB/"), archive.read(name)) for name in archive.namelist()]
+    folder = eurosat("EuroSAT_RGB.zip", members[::-1])
+    X, y = load("eurosat", n=200, seed=1, dtype=np.float32, data_dir=data_dir)
+    X_rgb, y_rgb = load("eurosat", n=200, seed=1, dtype=np.float32, data_dir=folder)
+    np.testing.assert_array_equal(X_rgb, X)
+    np.testing.assert_array_equal(y_rgb, y)

@@ -186,18 +186,23 @@ def _tar_batches(file: File, path: Path, part: Part) -> Iterator[tuple[str, byte
 def read_eurosat(found: list[list[Found]], part: Part, pair: tuple[int, int], pick: Pick) -> tuple[Pixels, Labels]:
     """Rows that alternate between two classes, each class in the lexicographic order of its file names."""
     (((_, path),),) = found
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                check_member(path, member.filename, plain=not S_ISLNK(member.external_attr >> 16))
-            turns = zip_longest(*(_of_class(archive, path, label) for label in pair))
-            ours = [(label, m) for turn in turns for label, m in zip(pair, turn, strict=True) if m is not None]
-            chosen = [ours[row] for row in pick(len(ours))]
-            pixels = np.empty((len(chosen), *EUROSAT_SHAPE), dtype=np.uint8)
-            for row, (_, member) in zip(pixels, chosen, strict=True):
-                row[...] = _jpeg(_member_bytes(archive, path, member), member.filename)
-    except TORN as error:
-        raise ValueError(f"{path} is no whole ZIP file ({error}); get it again.") from None
+    with path.open("rb") as raw:
+        try:
+            with zipfile.ZipFile(raw) as archive:
+                return _alternating(archive, path, pair, pick)
+        except (*TORN, OSError) as error:  # OSError: a seek to where no member can be
+            raise ValueError(f"{path} is no whole ZIP file ({error}); get it again.") from None
+
+
+def _alternating(archive: zipfile.ZipFile, path: Path, pair: tuple[int, int], pick: Pick) -> tuple[Pixels, Labels]:
+    for member in archive.infolist():
+        check_member(path, member.filename, plain=not S_ISLNK(member.external_attr >> 16))
+    turns = zip_longest(*(_of_class(archive, path, label) for label in pair))
+    ours = [(label, m) for turn in turns for label, m in zip(pair, turn, strict=True) if m is not None]
+    chosen = [ours[row] for row in pick(len(ours))]
+    pixels = np.empty((len(chosen), *EUROSAT_SHAPE), dtype=np.uint8)
+    for row, (_, member) in zip(pixels, chosen, strict=True):
+        row[...] = _jpeg(_member_bytes(archive, path, member), member.filename)
     return pixels.reshape(len(chosen), -1), np.array([label for label, _ in chosen], dtype=np.int64)
 
 
