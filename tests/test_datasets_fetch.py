@@ -292,3 +292,12 @@ def test_the_sums_of_the_unpacked_files_are_those_of_the_packed_ones_unpacked(da
     for packed in (data_dir / name).glob("*.gz"):
         (tmp_path / name / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
     assert [checked.state for checked in verify(name, tmp_path)] == [State.OK] * 4
+
+
+def test_the_page_on_data_has_every_file_and_checksum():
+    page = (Path(__file__).parent.parent / "docs" / "data.md").read_text(encoding="utf-8")
+    for name, source in SOURCES.items():
+        assert f"{source.rows:,} | {source.licence} |" in page
+        for file in every_file(source):
+            assert file.sha256 in page and f"{file.size:,}" in page
+        assert all(f"| `{name}/{file.name}` | {file.size:,} | `{file.md5}` |" in page for file in source.files)
