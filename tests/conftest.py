@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from separatrix.datasets import places
+
 ENGINES = ("dense", "lazy", "gram")
 BATCH = ("lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron")
 
@@ -51,6 +53,14 @@ def problem(request: pytest.FixtureRequest) -> tuple[object, np.ndarray]:
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder of the test's own, not there yet: what a user has fetched changes no test."""
+    folder = tmp_path_factory.getbasetemp() / "no cache"
+    monkeypatch.setattr(places, "cache_folder", lambda: folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -79,7 +79,7 @@ def test_expected_errors_are_one_sentence_and_status_2(invoke, monkeypatch, tmp_
     done = invoke("reproduce")
     assert done.exit_code == 2
     assert one_sentence(done.stderr)
-    assert "train-labels-idx1-ubyte" in done.stderr
+    assert "train-images-idx3-ubyte" in done.stderr
 
 
 def test_unexpected_errors_keep_their_traceback(invoke, monkeypatch):

@@ -12,7 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from separatrix.datasets import CIFAR_RECORD, CLASSES, VARIABLE, available, load, load_ten
+from separatrix.datasets import CIFAR_RECORD, CLASSES, VARIABLE, available, load, load_ten, places
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(VARIABLE), reason=f"the image data sets are not here: {VARIABLE} is not set"
@@ -80,6 +80,40 @@ def test_the_first_n_rows_are_a_prefix(mnist):
     assert np.array_equal(labels, y[:4])
 
 
+def test_a_seed_draws_rows_without_replacement_in_the_order_of_its_permutation(mnist):
+    X, y = load("mnist", data_dir=mnist)
+    drawn, labels = load("mnist", n=4, seed=3, data_dir=mnist)
+    rows = np.random.default_rng(3).permutation(6)[:4]
+    np.testing.assert_array_equal(drawn, X[rows])
+    np.testing.assert_array_equal(labels, y[rows])
+    assert rows.tolist() != sorted(rows)
+
+
+def test_a_smaller_sample_of_the_same_seed_is_a_prefix_of_a_larger_one(mnist):
+    everything, labels = load("mnist", seed=3, data_dir=mnist)
+    assert sorted(labels) == [7, 7, 7, 8, 8, 8]
+    for n in range(1, 7):
+        np.testing.assert_array_equal(load("mnist", n=n, seed=3, data_dir=mnist)[0], everything[:n])
+
+
+def test_eurosats_drawn_rows_are_those_of_its_file_order(eurosat):
+    crops = [(f"AnnualCrop/AnnualCrop_{k}.jpg", (10 * k,)) for k in (1, 2, 3)]
+    folder = eurosat([*crops, ("Forest/Forest_1.jpg", (200,)), ("Forest/Forest_2.jpg", (210,))])
+    X, y = load("eurosat", data_dir=folder)
+    rows = np.random.default_rng(0).permutation(5)[:3]
+    drawn, labels = load("eurosat", n=3, seed=0, data_dir=folder)
+    np.testing.assert_array_equal(drawn, X[rows])
+    np.testing.assert_array_equal(labels, y[rows])
+
+
+def test_the_test_part_is_read_where_there_is_one(mnist):
+    for part, array in (("labels-idx1", LABELS[::-1].copy()), ("images-idx3", IMAGES[::-1].copy())):
+        (mnist / "mnist" / f"t10k-{part}-ubyte").write_bytes(idx(array))
+    np.testing.assert_array_equal(load("mnist", part="test", data_dir=mnist)[0], load("mnist", data_dir=mnist)[0][::-1])
+    with pytest.raises(ValueError, match="EuroSAT has no official test part"):
+        load("eurosat", part="test", data_dir=mnist)
+
+
 def test_all_ten_classes_come_in_file_order(mnist):
     X, y = load_ten("mnist", data_dir=mnist)
     np.testing.assert_array_equal(y, LABELS)
@@ -135,7 +169,31 @@ def test_without_a_folder_nothing_is_available_and_load_says_what_to_set(monkeyp
         load("mnist")
 
 
+def test_without_pooch_there_is_no_cache_folder_and_load_says_what_to_set(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(places, "cache_folder", lambda: None)
+    assert available() == []
+    with pytest.raises(FileNotFoundError, match=f"set the environment variable {VARIABLE}"):
+        load("mnist")
+
+
+def test_the_users_cache_folder_is_read_when_no_other_is_named(mnist, monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(places, "cache_folder", lambda: mnist)
+    assert available() == ["mnist"]
+    assert load("mnist")[0].shape == (6, 6)
+
+
+def test_a_folder_that_lacks_a_training_file_is_not_available(mnist):
+    (mnist / "fashion-mnist").mkdir()
+    assert available(mnist) == ["mnist"]
+    (mnist / "mnist" / "train-labels-idx1-ubyte.gz").unlink()
+    assert available(mnist) == []
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere' is not there"):
+        available(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="nowhere' is not there"):
         load("mnist", data_dir=tmp_path / "nowhere")
 
@@ -238,6 +296,10 @@ def test_eurosat_without_pillow_says_what_to_install(eurosat, monkeypatch):
         ("mnist", {"n": 7}, "mnist holds 6 rows of classes 7 and 8, got n=7"),
         ("mnist", {"n": 0}, "n must be a positive whole number or None, got 0"),
         ("mnist", {"n": 2.0}, "n must be a positive whole number or None, got 2.0"),
+        ("mnist", {"seed": -1}, "seed must be a whole number from 0 or None, got -1"),
+        ("mnist", {"seed": 0.5}, "seed must be a whole number from 0 or None, got 0.5"),
+        ("mnist", {"part": "all"}, 'part must be "train" or "test", got \'all\''),
+        ("mnist", {"classes": (3, 4)}, "the files of mnist hold no rows of classes 3 and 4"),
         ("mnist", {"classes": (7, 7)}, "two different class numbers"),
         ("mnist", {"classes": (7, 10)}, "two different class numbers"),
         ("mnist", {"classes": (1, 2, 3)}, "two different class numbers"),

@@ -39,6 +39,8 @@ ROOMS = [
     "datasets",
     "lab",
     "bench",
+    "console",  # what the commands share
+    "cli_datasets",
     "cli",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))

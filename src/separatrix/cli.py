@@ -3,21 +3,21 @@
 Exit status 2: the request or the data were wrong, and one sentence on stderr says how. Otherwise `separate`, `margin`
 and `diagnose` exit with 0 if the classes are separable (completely separated), 1 if they are not, 3 if undecided;
 `verify` with 0 if the proof holds and 1 if not; `reproduce` with 0, or 1 if a number that had to come out did not;
-`bench` with 0, whatever it measures.
+`datasets fetch` and `datasets verify` with 0, or 1 if a file could not be had or is not the published one; `bench` with
+0, whatever it measures.
 """
 
 from __future__ import annotations
 
-import json as to_json
-import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from separatrix import cli_datasets
+from separatrix.console import AsJson, plain_errors, show, wide_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,26 +29,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Expected errors as one sentence on stderr and status 2; anything else is ours to mend and keeps its traceback."""
-    try:
-        yield
-    except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
-    except (ValueError, OSError, ImportError) as error:
-        print(f"separatrix: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
-
-
-def wide_console() -> Console:
-    """The terminal at its own width; files and pipes at 120 columns."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 120)
+app.add_typer(cli_datasets.app, name="datasets")
 
 
 def show_version(wanted: bool) -> None:
@@ -96,19 +77,10 @@ Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Let
 Missing = Annotated[str, typer.Option(help="Rows with missing values: 'error' or 'drop'.")]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the answer may be left open.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ProofFile = Annotated[Path | None, typer.Option("--proof", help="Write the proof to this file.")]
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 0, 1, 3  # 2 is for wrong usage
 EXITS = {"separable": SEPARABLE, "inseparable": INSEPARABLE, "undecided": UNDECIDED}
-
-
-def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
-    """The answer in words, or as one JSON object."""
-    encoding = sys.stdout.encoding or "utf-8"
-    plain = text.replace("∞", "inf") if "∞".encode(encoding, "replace") == b"?" else text
-    shown = to_json.dumps(data) if as_json else plain.encode(encoding, "replace").decode(encoding)
-    print(shown, flush=True)
 
 
 def check_folder(path: Path | None, option: str) -> None:

@@ -1,0 +1,129 @@
+"""The commands of the data sets: list, fetch, verify."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from separatrix.console import AsJson, plain_errors, show, wide_console
+
+app = typer.Typer(help="The paper's image data sets: list, fetch, verify.", no_args_is_help=True)
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="The folder of the data sets; SEPARATRIX_DATA or the user's cache folder if not given."),
+]
+
+
+@app.command("list")
+def list_(data_dir: DataDir = None, json: AsJson = False) -> None:
+    """Show the data sets: what they hold, where they come from, and which are here.
+
+    Example: separatrix datasets list
+    """
+    with plain_errors():
+        from separatrix.datasets import SOURCES, available
+        from separatrix.datasets.places import data_folder
+        from separatrix.lab.table import Table, render
+
+        folder = data_folder(data_dir)
+        here = available(folder) if folder.is_dir() else []
+        if json:
+            facts = [{**_facts(source), "here": name in here} for name, source in SOURCES.items()]
+            show("", {"folder": str(folder), "datasets": facts}, json)
+            return
+        columns = ("name", "classes", "rows", "from", "licence", "MB", "here")
+        rows = [
+            (name, _classes(s), s.rows, urlsplit(s.home).netloc, s.licence, s.size / 1e6, name in here)
+            for name, s in SOURCES.items()
+        ]
+        wide_console().print(render(Table(f"Data sets in {folder}", columns, rows)))
+
+
+def _classes(source: Any) -> str:
+    return ", ".join(f"{c} {words}" for c, words in zip(source.classes, source.class_names, strict=True))
+
+
+def _facts(source: Any) -> dict[str, Any]:
+    """One data set as plain data."""
+    files = [
+        {"name": f.name, "url": source.base_url + f.name, "size": f.size, "md5": f.md5, "sha256": f.sha256}
+        for f in source.files
+    ]
+    return {
+        "name": source.name,
+        "title": source.title,
+        "classes": source.classes,
+        "class_names": source.class_names,
+        "rows": source.rows,
+        "home": source.home,
+        "licence": source.licence,
+        "citation": source.citation,
+        "size": source.size,
+        "files": files,
+    }
+
+
+@app.command()
+def fetch(
+    names: Annotated[list[str], typer.Argument(help="Data sets, as `list` names them.")],
+    data_dir: DataDir = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="A copy of a data folder on a web server, instead of the public sources.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Download the published files, except those that are here and whole.
+
+    Example: separatrix datasets fetch mnist fashion-mnist --data-dir data
+    """
+    with plain_errors():
+        from separatrix.datasets import FetchError
+        from separatrix.datasets import fetch as get
+        from separatrix.datasets.sources import source_of
+
+        for name in names:  # all of them, before the first download
+            source_of(name)
+        fetched: dict[str, list[str]] = {}
+        try:
+            for name in names:
+                fetched[name] = [str(path) for path in get(name, data_dir, base_url=base_url)]
+        except FetchError as error:
+            print(f"separatrix: {error}", file=sys.stderr)
+            raise typer.Exit(1) from None
+        lines = [f"{name}: {len(paths)} files in {Path(paths[0]).parent}" for name, paths in fetched.items()]
+        show("\n".join(lines).replace(" 1 files", " 1 file"), {"fetched": fetched}, json)
+
+
+@app.command()
+def verify(
+    names: Annotated[list[str] | None, typer.Argument(help="Data sets; all if none is named.")] = None,
+    data_dir: DataDir = None,
+    json: AsJson = False,
+) -> None:
+    """Compare the files with the published sizes and checksums; exit status 1 if one is missing or wrong.
+
+    Example: separatrix datasets verify mnist
+    """
+    with plain_errors():
+        from separatrix.datasets import SOURCES, State
+        from separatrix.datasets import verify as check
+
+        found = [checked for name in names or SOURCES for checked in check(name, data_dir)]
+        whole = all(checked.state is State.OK for checked in found)
+        files = [
+            {
+                "dataset": checked.dataset,
+                "path": str(checked.path),
+                "state": str(checked.state),
+                "size": checked.size,
+                "reason": checked.reason,
+            }
+            for checked in found
+        ]
+        show("\n".join(map(str, found)), {"ok": whole, "files": files}, json)
+    raise typer.Exit(0 if whole else 1)

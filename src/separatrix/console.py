@@ -1,0 +1,45 @@
+"""What every command shares: errors as one sentence, answers in words or as JSON, the width of the screen."""
+
+from __future__ import annotations
+
+import json as to_json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Expected errors as one sentence on stderr and status 2; anything else is ours to mend and keeps its traceback."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except (ValueError, OSError, ImportError) as error:
+        print(f"separatrix: {error}", file=sys.stderr)
+        raise typer.Exit(2) from None
+
+
+def wide_console() -> Console:
+    """The terminal at its own width; files and pipes at 120 columns."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
+    """The answer in words, or as one JSON object."""
+    encoding = sys.stdout.encoding or "utf-8"
+    plain = text.replace("∞", "inf") if "∞".encode(encoding, "replace") == b"?" else text
+    shown = to_json.dumps(data) if as_json else plain.encode(encoding, "replace").decode(encoding)
+    print(shown, flush=True)

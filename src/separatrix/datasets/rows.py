@@ -1,0 +1,143 @@
+"""The rows of two classes, or of all ten, as numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from separatrix.datasets.places import VARIABLE, existing_folder, find
+from separatrix.datasets.read import READERS, Pick, images
+from separatrix.datasets.sources import SOURCES, Part, source_of
+
+
+def load(
+    name: str,
+    *,
+    classes: Sequence[int] | None = None,
+    n: int | None = None,
+    seed: int | None = None,
+    part: Part = "train",
+    scale: Literal["signed", "unit"] = "signed",
+    dtype: DTypeLike = np.float64,
+    data_dir: str | os.PathLike[str] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Rows of two classes of "mnist", "fashion-mnist", "cifar-10" or "eurosat", as (X, y).
+
+    Parameters
+    ----------
+    classes : two class numbers; the paper's choice when not given (mnist 7/8, fashion-mnist 0/4, the others 0/1)
+    n : how many rows of the two classes, all when not given: the first n in file order, or n random ones with a seed.
+        EuroSAT's files come class by class, so there rows alternate between the two classes, each in the order of its
+        file names, and the first n hold as many of either
+    seed : draws the rows without replacement from all rows of the two classes, in the order drawn: rows
+        `default_rng(seed).permutation(N)[:n]` of the N in file order. So a smaller n is a prefix of a larger one
+    part : "train" or "test", the official parts; EuroSAT has no test part
+    scale : "signed" maps a pixel x to 2x/255 - 1, "unit" to x/255
+    dtype : float64 or float32
+    data_dir : the folder of the files; when not given, what the environment variable SEPARATRIX_DATA names, or else
+        the user's cache folder, which `fetch` fills
+
+    Returns X, one image per row, and y, the class numbers.
+    """
+    source = source_of(name)
+    pair = _class_pair(source.classes if classes is None else classes)
+    pick = _picker(name, pair, n, seed)
+    _check_part(part)
+    if name == "eurosat" and part == "test":
+        raise ValueError("EuroSAT has no official test part, got part='test'; take rows of part=\"train\".")
+    table = _pixel_values(scale, dtype)
+    found = find(existing_folder(data_dir), source, part)
+    pixels, labels = READERS[name](found, part, pair, pick)
+    return table[pixels], labels
+
+
+def load_ten(
+    name: Literal["mnist", "fashion-mnist"],
+    *,
+    part: Part = "train",
+    scale: Literal["signed", "unit"] = "unit",
+    dtype: DTypeLike = np.float32,
+    data_dir: str | os.PathLike[str] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """All ten classes of "mnist" or "fashion-mnist": the 60,000 training or the 10,000 test images, as (X, y).
+
+    The options are those of `load`. The test images are in t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz
+    beside the training images.
+    """
+    if name not in ("mnist", "fashion-mnist"):
+        raise ValueError(f'ten classes are read of "mnist" and "fashion-mnist", got {name!r}.')
+    _check_part(part)
+    table = _pixel_values(scale, dtype)
+    pictures, labels = images(find(existing_folder(data_dir), source_of(name), part))
+    return table[pictures], labels.astype(np.int64)
+
+
+def available(data_dir: str | os.PathLike[str] | None = None) -> list[str]:
+    """Names of the data sets whose training files are all there, for those who want to run on whatever they find."""
+    try:
+        folder = existing_folder(data_dir)
+    except FileNotFoundError:
+        if data_dir or os.environ.get(VARIABLE):
+            raise
+        return []  # nothing was fetched yet
+    here = []
+    for name, source in SOURCES.items():
+        try:
+            find(folder, source, "train")
+        except FileNotFoundError:
+            continue
+        here.append(name)
+    return here
+
+
+def _class_pair(classes: Sequence[int]) -> tuple[int, int]:
+    values = tuple(classes)
+    if len(set(values)) != 2 or len(values) != 2 or any(not isinstance(c, Integral) or not 0 <= c <= 9 for c in values):
+        raise ValueError(f"classes must be two different class numbers from 0 to 9, got {classes!r}.")
+    return int(values[0]), int(values[1])
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _picker(name: str, pair: tuple[int, int], n: int | None, seed: int | None) -> Pick:
+    """Which rows to take of all rows of the two classes: the first n, or n random ones."""
+    if n is not None and (not _whole(n) or n < 1):
+        raise ValueError(f"n must be a positive whole number or None, got {n!r}.")
+    if seed is not None and (not _whole(seed) or seed < 0):
+        raise ValueError(f"seed must be a whole number from 0 or None, got {seed!r}.")
+
+    def pick(total: int) -> NDArray[np.intp]:
+        if total == 0:
+            way_out = f"other classes may need the published files: separatrix datasets fetch {name}"
+            raise ValueError(f"the files of {name} hold no rows of classes {pair[0]} and {pair[1]}; {way_out}.")
+        if n is not None and n > total:
+            raise ValueError(f"{name} holds {total} rows of classes {pair[0]} and {pair[1]}, got n={n}.")
+        rows = np.arange(total) if seed is None else np.random.default_rng(seed).permutation(total)
+        return rows[:n]
+
+    return pick
+
+
+def _check_part(part: str) -> None:
+    if part not in ("train", "test"):
+        raise ValueError(f'part must be "train" or "test", got {part!r}.')
+
+
+def _pixel_values(scale: str, dtype: DTypeLike) -> NDArray[Any]:
+    """The value of each of the 256 pixels; computed in float64, rounded once."""
+    kind = np.dtype(dtype)
+    if kind not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {kind}.")
+    x = np.arange(256.0)
+    if scale == "signed":
+        return (2 * x / 255 - 1).astype(kind)
+    if scale == "unit":
+        return (x / 255).astype(kind)
+    raise ValueError(f'scale must be "signed" or "unit", got {scale!r}.')
