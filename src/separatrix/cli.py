@@ -50,25 +50,61 @@ def main(
     """Linear separation: find a hyperplane, prove that it is right, or prove that there is none."""
 
 
+class Profile(StrEnum):
+    """How much `reproduce` runs."""
+
+    QUICK = "quick"
+    PAPER = "paper"
+
+
 @app.command()
-def reproduce() -> None:
-    """Print the paper's numbers beside ours; exit status 1 if one that must come out exactly does not."""
+def reproduce(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="'all', ids such as figure-2, table-1 or finding, or a TOML file of experiments."),
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="Small sizes, or the paper's.")] = Profile.QUICK,
+    out: Annotated[Path, typer.Option(help="The folder of the report; runs in it are never run again.")] = Path(
+        "report"
+    ),
+    data_dir: Annotated[Path | None, typer.Option(help="The image files, if not in SEPARATRIX_DATA.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores if not given.")] = None,
+) -> None:
+    """Run the paper's experiments, or your own, and write a report with every figure and table.
+
+    Exit status 1 if a number that must come out exactly does not. An interrupted call continues where it was.
+
+    Examples: separatrix reproduce; separatrix reproduce figure-3 table-1 --profile paper; separatrix reproduce my.toml
+    """
     with plain_errors():
-        from separatrix.lab.paper import tables
+        from separatrix.lab.reproduce import reproduce as run
+        from separatrix.lab.spec import paper_book, read_book
         from separatrix.lab.table import render
 
         console = wide_console()
-        failures: list[str] = []
-        count = 0
-        for table in tables():
+        files = [Path(word) for word in what or () if word.endswith(".toml")]
+        if files and len(what or ()) > 1:
+            raise ValueError(f"give one TOML file alone, got {' '.join(what or ())}.")
+        book = read_book(files[0]) if files else paper_book()
+        report = run(
+            book,
+            ["all"] if files or not what else what,
+            profile=profile,
+            out=out,
+            data_dir=None if data_dir is None else str(data_dir),
+            workers=jobs,
+            show=sys.stderr.isatty(),
+        )
+        for table in report.tables:
             console.print(render(table), "")
-            failures += table.failures
-            count += 1
-    for failure in failures:
+        for note in report.notes:
+            console.print(note)
+    for failure in report.failures:
         print(f"separatrix: {failure}", file=sys.stderr)
-    if failures:
+    console.print(f"report: {report.path} ({len(report.pieces)} experiments, {report.seconds:.0f} s)", soft_wrap=True)
+    if report.failures:
         raise typer.Exit(1)
-    console.print(f"{count} tables: every number that must come out exactly did.")
+    console.print("every number that must come out exactly did.")
 
 
 Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz or svmlight file.")]

@@ -156,7 +156,9 @@ def growth(lines: Sequence[tuple[str, float, NDArray[Any], NDArray[Any]]]) -> Fi
     figure, (ax,) = new_figure(1)
     for k, (method, gamma, sizes, counts) in enumerate(lines):
         label = Line(method, gamma, sizes, counts).label
-        ax.plot(sizes, counts, "o" + DASHES.get(method, "-"), color=PALETTE[k % len(PALETTE)], ms=3, lw=1.1, label=label)
+        ax.plot(
+            sizes, counts, "o" + DASHES.get(method, "-"), color=PALETTE[k % len(PALETTE)], ms=3, lw=1.1, label=label
+        )
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.legend(fontsize=7, frameon=False)
@@ -186,4 +188,5 @@ def saved(figure: Figure, form: str) -> bytes:
     about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[form]
     with rc_context({"svg.hashsalt": "separatrix", "svg.fonttype": "path"}):
         figure.savefig(buffer, format=form, dpi=120, metadata=about)
+    figure.set_layout_engine("none")  # laid out once, for all formats
     return buffer.getvalue()

@@ -47,6 +47,7 @@ class Material:
     budget : iterations for the perceptrons and for step sizes from 10 up
     budget_below_10, budget_below_1 : for smaller steps, which would take for ever
     instead_of : the data set that this one stands in for
+    capped : whether the quick profile took fewer rows than the entry says
     """
 
     name: str
@@ -63,6 +64,12 @@ class Material:
     budget_below_10: int = 100_000
     budget_below_1: int = 100_000
     instead_of: str = ""
+    capped: bool = False
+
+    @property
+    def as_printed(self) -> bool:
+        """Whether these are the rows that printed values are about."""
+        return not self.instead_of and not self.capped
 
     @property
     def slug(self) -> str:
@@ -195,10 +202,10 @@ def quick_book(book: Book) -> Book:
         return min(value, caps[name]) if value is not None and name in caps else value
 
     names = ("rows", "budget", "budget_below_10", "budget_below_1")
-    data = {
-        key: replace(m, **{name: capped(name, getattr(m, name)) for name in names if m.source in IMAGES})
-        for key, m in book.data.items()
-    }
+    data = {}
+    for key, m in book.data.items():
+        smaller = replace(m, **{name: capped(name, getattr(m, name)) for name in names if m.source in IMAGES})
+        data[key] = replace(smaller, capped=smaller.rows != m.rows)
     experiments = {
         key: replace(
             e,
@@ -212,7 +219,7 @@ def quick_book(book: Book) -> Book:
 
 
 def _material(name: str, entry: Any, where: str) -> Material:
-    known = _fields(Material, entry, where, without=("name", "instead_of"))
+    known = _fields(Material, entry, where, without=("name", "instead_of", "capped"))
     if "source" not in known:
         raise ValueError(f"{where} has no source: a data set ({', '.join((*IMAGES, *MADE))}) or a file.")
     if known.get("scaling", "signed") not in ("signed", "unit"):

@@ -48,8 +48,10 @@ def median_ratio(slower: Counts, faster: Counts, seed: int = 0) -> tuple[float, 
     draws = np.random.default_rng(seed).integers(len(low), size=(DRAWS, len(low)))
     ends = [np.median(values[draws], axis=1) for values in (low, high)]
     middle = float(np.median(low)) if np.median(low) == np.median(high) else nan
-    return middle, float(np.quantile(ends[0], 0.025, method="lower")), float(
-        np.quantile(ends[1], 0.975, method="higher")
+    return (
+        middle,
+        float(np.quantile(ends[0], 0.025, method="lower")),
+        float(np.quantile(ends[1], 0.975, method="higher")),
     )
 
 

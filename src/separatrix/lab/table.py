@@ -149,10 +149,8 @@ def as_html(table: Table) -> str:
         for row in table.rows
     )
     note = f'<p class="note">{html.escape(table.note)}</p>' if table.note else ""
-    title = f"<caption>{html.escape(table.title)}</caption>"
-    return (
-        f'<div class="scroll"><table>{title}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>{note}'
-    )
+    top = f"<caption>{html.escape(table.title)}</caption><thead><tr>{head}</tr></thead>"
+    return f'<div class="scroll"><table>{top}\n<tbody>\n{body}\n</tbody></table></div>{note}'
 
 
 FORMS = {"txt": as_text, "md": as_markdown, "tex": as_latex, "csv": as_csv}

@@ -1,0 +1,406 @@
+"""From results to pictures, tables and sentences: one function per kind of experiment.
+
+Nothing here runs a method. Every sentence is put together from the numbers of this very run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isinf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from separatrix.lab import figures
+from separatrix.lab.plan import jobs_of, seeds_of, steps_of, walk_job, worst_case_job
+from separatrix.lab.spec import Count, Experiment, Material
+from separatrix.lab.statistics import (
+    Counts,
+    in_percent,
+    median_ratio,
+    quantile,
+    rank_correlation,
+    rank_of,
+    slope,
+    spread,
+)
+from separatrix.lab.store import Job, Result, Store
+from separatrix.lab.table import Row, Table
+from separatrix.theory import bounds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one experiment shows: its data, pictures by name, tables by name, and sentences that follow from them."""
+
+    experiment: Experiment
+    data: tuple[Material, ...]
+    pictures: Mapping[str, Figure]
+    tables: Mapping[str, Table]
+    sentences: tuple[str, ...] = ()
+    jobs: tuple[Job, ...] = ()
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Pieces with the same signature show the same runs in the same arrangement."""
+        e = self.experiment
+        if e.kind != "curves":
+            return (e.id,)
+        return (tuple(job.place for job in self.jobs), tuple((panel.metric, panel.methods) for panel in e.panels))
+
+
+class Results:
+    """The finished jobs of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def __getitem__(self, job: Job) -> Result:
+        found = self.store.read(job)
+        if found is None:
+            raise LookupError(f"no finished result for {job.place}.")
+        return found
+
+    def count(self, job: Job) -> float:
+        """Iterations to separation, ∞ where the budget was spent first."""
+        facts = self[job].facts
+        return float(facts["n_iter"]) if facts["separated"] else inf
+
+
+def piece_of(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Piece:
+    """The experiment's pictures, tables and sentences."""
+    pictures, tables, sentences = KINDS[experiment.kind](experiment, data, results)
+    used = tuple(data[name] for name in experiment.names())
+    return Piece(experiment, used, pictures, tables, tuple(sentences), tuple(jobs_of(experiment, data)))
+
+
+def notes_on(pieces: Sequence[Piece]) -> list[str]:
+    """What stands in for what, and what the quick profile made smaller; one sentence per kind."""
+    used = [material for piece in pieces for material in piece.data]
+    absent = dict.fromkeys(material.instead_of for material in used if material.instead_of)
+    fewer = dict.fromkeys(f"{m.title} ({m.rows:,})" for m in used if m.capped and not m.instead_of)
+    found = []
+    if absent:
+        found.append(f"scikit-learn's digits 7/8 stand in for data whose files are not at hand: {'; '.join(absent)}.")
+    if fewer:
+        found.append(f"the quick profile takes fewer rows than the paper: {'; '.join(fewer)}.")
+    return found
+
+
+def distinct(experiment: Experiment, data: Mapping[str, Material]) -> list[Material]:
+    """Its data, each once: one set may stand in for several."""
+    return list({data[name].slug: data[name] for name in experiment.names()}.values())
+
+
+Shown = tuple[dict[str, Any], dict[str, Table], list[str]]
+
+
+def label(method: str, gamma: float) -> str:
+    """The name that a spec's ratios use: method and step size."""
+    return method if isinf(gamma) else f"{method} {gamma:g}"
+
+
+def describe(material: Material, result: Result) -> str:
+    """The data set with its number of rows."""
+    return f"{material.title or material.name}, n = {result.facts['n']:,}"
+
+
+def of_curves(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+    """Panels of a metric, and a table of when each run separated."""
+    charts, rows = [], {}
+    for panel in experiment.panels:
+        lines, title = [], ""
+        for method, gamma in panel.runs():
+            job = walk_job(data[panel.data], None, method, gamma)
+            found = results[job]
+            title = describe(job.data, found)
+            x, y = found.columns["iteration"], found.columns[panel.metric]
+            lines.append(figures.Line(method, gamma, x, y, bool(found.facts["separated"])))
+            rows[job.place] = run_row(job, found)
+        charts.append(figures.Chart(title, panel.metric, lines))
+    table = Table(
+        experiment.title,
+        ("data", "method", "step size", "separated after", "iterations made", "last accuracy", "engine", "seconds"),
+        list(rows.values()),
+        note="separated after: empty where the budget of iterations was spent first",
+    )
+    return {"": figures.curves(charts)}, {"": table}, []
+
+
+def run_row(job: Job, found: Result) -> Row:
+    """One run in a table."""
+    facts, accuracy = found.facts, float(found.columns["accuracy"][-1])
+    count = facts["n_iter"] if facts["separated"] else None
+    names = (describe(job.data, found), figures.NAMES[job.method], job.step_size)
+    return (*names, count, facts["n_iter"], round(accuracy, 4), facts["engine"], facts["seconds"])
+
+
+def of_counts(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+    """Counts over seeds beside the paper's, and the claimed ratios."""
+    material = data[experiment.names()[0]]
+    seeds = seeds_of(experiment)
+    counts = {
+        label(c.method, c.step_size): np.array(
+            [results.count(walk_job(material, seed, c.method, c.step_size)) for seed in seeds]
+        )
+        for c in experiment.counts
+    }
+    comparable = material.as_printed
+    one = len(seeds) == 1
+    table = exact_table(experiment, counts, comparable) if one else seeds_table(experiment, counts, comparable)
+    claims, sentences = ratio_table(experiment, counts, comparable)
+    tables = {"": table} | ({"ratios": claims} if experiment.ratios else {})
+    if one:
+        return {}, tables, sentences
+    panels = [
+        (label(c.method, c.step_size), counts[label(c.method, c.step_size)], c.printed if comparable else None)
+        for c in experiment.counts
+    ]
+    if comparable:
+        sentences += [where_the_paper_falls(experiment, counts)]
+    return {"": figures.histograms(panels)}, tables, sentences
+
+
+def exact_table(experiment: Experiment, counts: Mapping[str, Counts], comparable: bool) -> Table:
+    """Counts on one choice of rows beside the printed ones, which must come out where the entry says so."""
+    rows: list[Row] = []
+    failures = []
+    for c in experiment.counts:
+        ours = counts[label(c.method, c.step_size)][0]
+        number = None if isinf(ours) else int(ours)
+        printed = c.printed if comparable else None
+        rows.append((figures.NAMES[c.method], c.step_size, printed, number))
+        if experiment.exact and printed is not None and number != printed:
+            what = f"{c.method}, step size {c.step_size:g}, {experiment.id}"
+            failures.append(f"{what}: {printed:,} iterations expected, ours {number}.")
+    columns = ("method", "step size", "expected", "ours")
+    return Table(experiment.title, columns, rows, failures=tuple(failures))
+
+
+def seeds_table(experiment: Experiment, counts: Mapping[str, Counts], comparable: bool) -> Table:
+    """Median, quartiles and range over the seeds, and where the paper's value falls."""
+    rows: list[Row] = []
+    for c in experiment.counts:
+        found = counts[label(c.method, c.step_size)]
+        low, middle, high = (quantile(found, q) for q in (0.25, 0.5, 0.75))
+        printed = c.printed if comparable else None
+        share, p = rank_of(printed, found) if printed is not None else (None, None)
+        ends = (float(found.min()), float(found.max()))
+        beside = (printed, None if share is None else in_percent(share), p) if comparable else ()
+        censored = int(np.isinf(found).sum())
+        rows.append((figures.NAMES[c.method], c.step_size, middle, (low, high), ends, *beside, censored))
+    names = ("paper", "subsamples below it", "p") if comparable else ()
+    return Table(
+        experiment.title,
+        ("method", "step size", "median", "quartiles", "range", *names, "censored"),
+        rows,
+        note=f"{experiment.seeds} random subsamples; p: two-sided, of so extreme a rank if the paper's subsample were "
+        "one more; censored: runs that spent their budget, counted as larger than all others",
+    )
+
+
+def ratio_table(experiment: Experiment, counts: Mapping[str, Counts], comparable: bool) -> tuple[Table, list[str]]:
+    """The caption's claims, ours with an interval."""
+    rows: list[Row] = []
+    sentences = []
+    for r in experiment.ratios:
+        middle, low, high = median_ratio(counts[r.slower], counts[r.faster])
+        rows.append((f"{r.slower} / {r.faster}", r.claimed if comparable else None, middle, (low, high)))
+        if comparable:
+            alone = len(counts[r.slower]) == 1
+            how = f"{middle:.4g}, no randomness" if alone else f"{middle:.3g}, 95 % interval {low:.3g} to {high:.3g}"
+            inside = (
+                "agrees with"
+                if (low <= r.claimed <= high or abs(middle - r.claimed) < 0.06 * r.claimed)
+                else ("is more than" if low > r.claimed else "is less than")
+            )
+            sentences.append(f"The paper says {r.text}; our median ratio {r.slower} / {r.faster} {inside} it: {how}.")
+    return Table(
+        f"{experiment.title}: ratios within each subsample",
+        ("iterations", "paper", "median", "95 % interval"),
+        rows,
+        note="bootstrap over subsamples, both methods of a subsample drawn together",
+    ), sentences
+
+
+def where_the_paper_falls(experiment: Experiment, counts: Mapping[str, Counts]) -> str:
+    """Which of the paper's values are usual among our subsamples, and which are not."""
+    usual: list[str] = []
+    odd: list[str] = []
+    for c in experiment.counts:
+        if c.printed is not None:
+            share, p = rank_of(c.printed, counts[label(c.method, c.step_size)])
+            (usual if p > 0.05 else odd).append(f"{said(c)} ({in_percent(share)} of subsamples below, p = {p:.2g})")
+    words = []
+    if usual:
+        words.append(f"among our subsamples these values of the paper are usual: {'; '.join(usual)}")
+    if odd:
+        words.append(f"these are not (p ≤ 0.05): {'; '.join(odd)}")
+    found = "; ".join(words) + "."
+    return found[0].upper() + found[1:]
+
+
+def said(c: Count) -> str:
+    """The paper's value with its row."""
+    return f"{c.printed:,} for {label(c.method, c.step_size)}"
+
+
+def of_alignment(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+    """How far LR+GD is from the batch perceptron, by step size."""
+    panels, rows, worst = [], [], []
+    for material in distinct(experiment, data):
+        lines, title = [], ""
+        for gamma in experiment.step_sizes:
+            found = results[Job("align", material, None, "lr-gd", gamma, experiment.iterations)]
+            title = describe(material, found)
+            t, apart, parted = found.columns["iteration"], found.columns["apart"], found.facts["parted"]
+            lines.append((gamma, t, apart, parted))
+            picked = [float(apart[k]) for k in (1, 10, 100) if k < len(apart)]
+            rows.append((title, gamma, *picked, float(apart[-1]), float(apart.max()), parted))
+        panels.append((title, lines))
+        gamma, _, apart, parted = lines[-1]
+        worst.append(f"{title}: {apart.max():.2g}" + ("" if parted is None else f", wrong sets part at {parted}"))
+    table = Table(
+        experiment.title,
+        ("data", "step size", "t = 1", "t = 10", "t = 100", f"t = {experiment.iterations}", "largest", "sets part at"),
+        rows,
+        note="‖θ_t/γ - θ̂_t‖/‖θ̂_t‖; sets part at: the first t at which other rows are on the wrong side, empty if never",
+    )
+    at = f"{experiment.step_sizes[-1]:g}"
+    sentence = f"At step size {at} the largest relative difference in {experiment.iterations} iterations is, on "
+    return {"": figures.alignment(panels)}, {"": table}, [sentence + "; ".join(worst) + "."]
+
+
+def of_ranks(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+    """At each recorded iteration: do step sizes with the higher loss need fewer iterations more?
+
+    Spearman's correlation across the step sizes that have not separated yet, three at least; one curve per seed.
+    """
+    material = data[experiment.names()[0]]
+    by_seed: list[dict[int, float]] = []
+    title = ""
+    for seed in seeds_of(experiment):
+        losses, ends = [], []
+        for gamma in experiment.step_sizes:
+            job = walk_job(material, seed, "lr-gd", gamma)
+            found = results[job]
+            title = describe(material, found)
+            t = found.columns["iteration"].tolist()
+            losses.append(dict(zip(t, found.columns["loss"].tolist(), strict=True)))
+            ends.append(results.count(job))
+        by_seed.append(correlations(losses, ends))
+    times = sorted(set().union(*by_seed))
+    values = np.array([[one.get(t, np.nan) for one in by_seed] for t in times])
+    quartiles = np.array([spread(v) for v in values]).T
+    rows: list[Row] = []
+    for k in sorted({int(np.searchsorted(times, t)) for t in (1, 10, 30, 100, 300, 1000, 3000)} - {len(times)}):
+        low, middle, high = quartiles[:, k]
+        rows.append((times[k], float(middle), (float(low), float(high)), int((~np.isnan(values[k])).sum())))
+    table = Table(
+        f"{experiment.title}: {title}",
+        ("iteration", "median correlation", "quartiles", "seeds"),
+        rows,
+        note=f"Spearman's, across step sizes {', '.join(f'{g:g}' for g in experiment.step_sizes)} that have not "
+        "separated yet (three at least); runs that spent their budget need most, and share that rank",
+    )
+    known = values[~np.isnan(values)]
+    sentence = (
+        f"Over all recorded iterations and seeds the median correlation is {np.median(known):.2f}; it is negative, the "
+        f"loss pointing the wrong way, in {in_percent(float((known < 0).mean()))} of them."
+    )
+    return {"": figures.ranks(title, np.array(times), quartiles)}, {"": table}, [sentence]
+
+
+def correlations(losses: Sequence[Mapping[int, float]], ends: Sequence[float]) -> dict[int, float]:
+    """Iteration → rank correlation of loss and iterations still needed, over the runs that are still going there."""
+    found = {}
+    for t in sorted(set().union(*losses)):
+        going = [k for k, end in enumerate(ends) if end > t and t in losses[k] and t > 0]
+        if len(going) >= 3:
+            loss = np.array([losses[k][t] for k in going])
+            found[t] = rank_correlation(loss, np.array([ends[k] - t for k in going]))
+    return found
+
+
+def of_growth(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+    """Counts against n on the worst-case data, with the fitted exponent."""
+    sizes, lines, rows, slopes = np.array(experiment.sizes, dtype=float), [], [], []
+    for method, gamma in steps_of(experiment):
+        counts = np.array([results.count(worst_case_job(n, method, gamma)) for n in experiment.sizes])
+        b, error = slope(sizes, counts)
+        lines.append((method, gamma, sizes, counts))
+        rows.append((figures.NAMES[method], gamma, *(int(c) for c in counts), b, error))
+        slopes.append(f"{label(method, gamma)} {b:.3f}")
+    table = Table(
+        experiment.title,
+        ("method", "step size", *(f"n = {n:,}" for n in experiment.sizes), "slope", "± s.e."),
+        rows,
+        note="slope: exponent b of counts ≈ a·n^b, least squares on logarithms",
+    )
+    return {"": figures.growth(lines)}, {"": table}, [f"Fitted exponents of n: {', '.join(slopes)}."]
+
+
+def of_theory(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+    """n, d, R, the bracket on μ, each bound, the measured count and their ratio."""
+    rows: list[Row] = []
+    failures = []
+    for material in distinct(experiment, data):
+        margin = results[Job("margin", material)]
+        n, d, R, lower = (margin.facts[key] for key in ("n", "d", "R", "lower"))
+        upper = margin.facts["upper"]
+        known = (describe(material, margin), d, R, f"[{lower:.7g}, {upper:.7g}]")
+        for method, gamma in steps_of(experiment):
+            count = results.count(walk_job(material, None, method, gamma))
+            limit = bounds(n, R, lower, step_size=gamma)[method] if lower > 0 else None
+            ours = None if isinf(count) else int(count)
+            ratio = None if ours is None or limit is None else ours / limit
+            rows.append((*known, label(method, gamma), limit, ours, ratio))
+            if ratio is not None and ratio > 1:
+                failures.append(f"{method} on {known[0]} took {ours:,} iterations, its theorem allows {limit:.0f}.")
+    ratios = [row[-1] for row in rows if row[-1] is not None]
+    table = Table(
+        experiment.title,
+        ("data", "d", "R", "μ in", "method", "bound", "count", "count/bound"),
+        rows,
+        note="bounds with the lower end of the bracket; the one for lr-gd at a finite step size is ours "
+        "(docs/theory.md); a count is empty where the budget was spent first",
+        failures=tuple(failures),
+    )
+    most = f"; the largest ratio of count to bound is {max(ratios):.2g}" if ratios else ""
+    told = f"No count exceeds its bound{most}." if not failures else f"{len(failures)} counts exceed their bounds."
+    return {}, {"": table}, [told]
+
+
+def of_verdict(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+    """Whether the rows can be separated, and how that was proven."""
+    rows: list[Row] = []
+    sentences = []
+    for material in distinct(experiment, data):
+        found = results[Job("verdict", material)]
+        facts = found.facts
+        rows.append(
+            (describe(material, found), facts["status"], facts["argument"], facts["verified"], facts["seconds"])
+        )
+        ends = {
+            "separable": "accuracy 1.0 can be reached",
+            "inseparable": "no θ reaches accuracy 1.0, however long one waits",
+            "undecided": "it is not known whether accuracy 1.0 can be reached",
+        }[facts["status"]]
+        sentences.append(f"{describe(material, found)}: {facts['status']}, so {ends}.")
+    table = Table(experiment.title, ("data", "verdict", "proof", "re-checked", "seconds"), rows)
+    return {}, {"": table}, sentences
+
+
+KINDS: dict[str, Callable[[Experiment, Mapping[str, Material], Results], Shown]] = {
+    "curves": of_curves,
+    "counts": of_counts,
+    "alignment": of_alignment,
+    "ranks": of_ranks,
+    "growth": of_growth,
+    "theory": of_theory,
+    "verdict": of_verdict,
+}

@@ -1,0 +1,125 @@
+"""The report: one HTML page with every picture inside it, that asks the network for nothing.
+
+All text is escaped. Pictures are SVG as data of an image, so no script or name inside them can act on the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from separatrix.lab.evidence import Piece, notes_on
+from separatrix.lab.table import Table, as_html
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8884; --soft: #8882; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 0 auto; padding: 1rem 1.2rem 4rem; }
+h1 { font-size: 1.7rem; margin: .6rem 0; } h2 { margin-top: 2.6rem; border-bottom: 1px solid var(--line); }
+h3 { margin: 1.8rem 0 .2rem; font-size: 1.05rem; }
+nav { display: flex; flex-wrap: wrap; gap: .2rem .8rem; font-size: .9rem; }
+.claim { margin: .2rem 0; opacity: .8; } .note { font-size: .85rem; opacity: .75; margin: .2rem 0 1rem; }
+.said { border-left: 3px solid #0072B2; padding-left: .8rem; }
+.warn { background: #E69F0033; padding: .3rem .7rem; border-radius: .3rem; }
+.fail { background: #D55E0033; padding: .3rem .7rem; border-radius: .3rem; }
+img { max-width: 100%; height: auto; background: white; border-radius: .3rem; display: block; margin: .5rem 0; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; margin: .6rem 0; }
+caption { text-align: left; font-weight: 600; padding: .2rem 0; }
+th, td { padding: .15rem .7rem; border-bottom: 1px solid var(--soft); text-align: left; vertical-align: top; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+details summary { cursor: pointer; font-size: .9rem; }
+"""
+SECTIONS = (
+    ("finding", "The three findings"),
+    ("table", "Table 1"),
+    ("figure", "Figures"),
+    ("theory", "Theory beside measurement"),
+    ("separability", "Separability"),
+)
+
+
+Drawn = Mapping[str, Sequence[bytes]]  # an experiment's id → its pictures as SVG
+
+
+def page(
+    pieces: Sequence[Piece],
+    drawn: Drawn,
+    theorems: Sequence[Table],
+    facts: Mapping[str, Any],
+    failures: Sequence[str],
+    title: str,
+) -> str:
+    """The whole page."""
+    sections = [(words, [p for p in pieces if section_of(p) == words]) for words in (*(s for _, s in SECTIONS), OTHER)]
+    body = [f"<h1>{text(title)}</h1>", opening(pieces, failures)]
+    links = [f'<a href="#{anchor(words)}">{text(words)}</a>' for words, inside in sections if inside]
+    links.append('<a href="#machine">Machine, versions, seeds</a>')
+    body.append(f"<nav>{' '.join(links)}</nav>")
+    for words, inside in sections:
+        if inside:
+            body.append(f'<h2 id="{anchor(words)}">{text(words)}</h2>')
+            body += [part(piece, inside, drawn) for piece in unique(inside)]
+    if theorems:
+        body.append('<h2 id="theorems">Theorems in numbers</h2>')
+        body += [as_html(table) for table in theorems]
+    body.append('<h2 id="machine">Machine, versions, seeds</h2>')
+    body.append(as_html(Table("", ("what", "value"), [(key, str(value)) for key, value in facts.items()])))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
+        "style-src 'unsafe-inline'\">\n"
+        f"<title>{text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body>\n</html>\n"
+    )
+
+
+OTHER = "Other experiments"
+
+
+def section_of(piece: Piece) -> str:
+    """The section by the first word of the id."""
+    return next((words for start, words in SECTIONS if piece.experiment.id.split("-")[0] == start), OTHER)
+
+
+def opening(pieces: Sequence[Piece], failures: Sequence[str]) -> str:
+    """What stands in for what, what did not come out, and what each finding's evidence says."""
+    parts = [f'<p class="warn">{text(note)}</p>' for note in notes_on(pieces)]
+    parts += [f'<p class="fail">{text(failure)}</p>' for failure in failures]
+    if not failures:
+        parts.append("<p>Every number that must come out exactly did.</p>")
+    return "\n".join(parts)
+
+
+def unique(pieces: Sequence[Piece]) -> list[Piece]:
+    """Each picture once: where one data set stands in for several, their figures are the same."""
+    return list({piece.signature: piece for piece in reversed(pieces)}.values())[::-1]
+
+
+def part(piece: Piece, beside: Sequence[Piece], drawn: Drawn) -> str:
+    """One experiment on the page."""
+    same = [p.experiment for p in beside if p.signature == piece.signature]
+    e = piece.experiment
+    heads = "".join(f'<h3 id="{anchor(one.id)}">{text(one.id)}: {text(one.title)}</h3>' for one in same)
+    parts = [heads, f'<p class="claim">Claim: {text(e.claim)}</p>' if e.claim else ""]
+    if len(same) > 1:
+        parts.append('<p class="note">One data set stands in for several, so these figures are one and the same.</p>')
+    parts += [f'<p class="said">{text(sentence)}</p>' for sentence in piece.sentences]
+    for svg in drawn[e.id]:
+        picture = base64.b64encode(svg).decode("ascii")
+        parts.append(f'<img alt="{text(e.title)}" src="data:image/svg+xml;base64,{picture}">')
+    tables = "\n".join(as_html(table) for table in piece.tables.values())
+    folded = f"<details><summary>The runs</summary>{tables}</details>" if e.kind == "curves" else tables
+    return "\n".join([*(p for p in parts if p), folded])
+
+
+def text(value: object) -> str:
+    """Escaped, for any place in the page."""
+    return html.escape(str(value), quote=True)
+
+
+def anchor(words: str) -> str:
+    """A name for a link within the page."""
+    return "".join(c if c.isalnum() else "-" for c in words.lower())

@@ -1,0 +1,148 @@
+"""One command: experiments → jobs → results → figures, tables, report."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+from separatrix.datasets import available
+from separatrix.lab import figures
+from separatrix.lab.crew import do_all, in_words
+from separatrix.lab.evidence import Piece, Results, notes_on, piece_of
+from separatrix.lab.machine import machine
+from separatrix.lab.material import at_hand
+from separatrix.lab.page import page
+from separatrix.lab.plan import jobs_of
+from separatrix.lab.spec import Book, quick_book
+from separatrix.lab.store import Job, Store, write_whole
+from separatrix.lab.table import FORMS, Table
+from separatrix.lab.theorems import theorem_tables
+
+PROFILES = ("quick", "paper")
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where the report is and what it holds."""
+
+    path: Path
+    pieces: tuple[Piece, ...]
+    theorems: tuple[Table, ...]
+    failures: tuple[str, ...]
+    seconds: float
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands in for what."""
+        return notes_on(self.pieces)
+
+    @property
+    def tables(self) -> list[Table]:
+        """All tables but those of the figures, which are long."""
+        shown = [t for piece in self.pieces if piece.experiment.kind != "curves" for t in piece.tables.values()]
+        return [*shown, *self.theorems]
+
+
+def reproduce(
+    book: Book,
+    wanted: Sequence[str],
+    *,
+    profile: str = "quick",
+    out: Path = Path("report"),
+    data_dir: str | None = None,
+    workers: int | None = None,
+    show: bool = False,
+    title: str = "From logistic regression to the perceptron: the experiments",
+) -> Report:
+    """Run what is not yet run, then write `out`/index.html, and figures and tables beside it."""
+    if profile not in PROFILES:
+        raise ValueError(f"unknown profile {profile!r}; profiles: {', '.join(PROFILES)}.")
+    need_matplotlib()
+    began = time.perf_counter()
+    book = quick_book(book) if profile == "quick" else book
+    chosen = book.chosen(wanted)
+    found = available(data_dir)
+    data = {name: at_hand(material, found) for name, material in book.data.items()}
+    used = {name for experiment in chosen for name in experiment.names()}
+    jobs = [job for experiment in chosen for job in jobs_of(experiment, data)]
+    store = Store(out / "runs")
+    workers = os.cpu_count() or 1 if workers is None else workers
+    busy = do_all(jobs, store, data_dir=data_dir, workers=workers, show=show)
+    results = Results(store)
+    pieces = tuple(piece_of(experiment, data, results) for experiment in chosen)
+    theorems = tuple(theorem_tables()) if "all" in wanted else ()
+    tables = [*(t for piece in pieces for t in piece.tables.values()), *theorems]
+    failures = tuple(failure for table in tables for failure in table.failures)
+    drawings: dict[tuple[object, ...], dict[str, dict[str, bytes]]] = {}
+    for piece in pieces:
+        if piece.signature not in drawings:
+            drawings[piece.signature] = {
+                key: {form: figures.saved(figure, form) for form in figures.FORMATS}
+                for key, figure in piece.pictures.items()
+            }
+        write_piece(piece, drawings[piece.signature], out)
+    drawn = {p.experiment.id: [forms["svg"] for forms in drawings[p.signature].values()] for p in pieces}
+    facts = machine()
+    seeds = max((experiment.seeds for experiment in chosen), default=0)
+    shown = {
+        "profile": profile,
+        "data": ", ".join(sorted({data[name].source for name in used})),
+        "runs": f"{len(set(jobs)):,}, of {in_words(run_seconds(results, jobs))} in all",
+        "seeds of the subsamples": f"0 to {seeds - 1}" if seeds else "none drawn",
+        "this call": in_words(time.perf_counter() - began)
+        + f", {in_words(busy)} of it for runs that were not yet there",
+        "machine": f"{facts['cores']} cores, {facts['processor']}, {facts['system']}",
+        "Python": facts["python"],
+        **{name: version for name, version in facts["packages"].items() if version},
+    }
+    write_whole(out / "index.html", page(pieces, drawn, theorems, shown, failures, title).encode())
+    return Report(out / "index.html", pieces, theorems, failures, time.perf_counter() - began)
+
+
+def need_matplotlib() -> None:
+    """Complain before the runs, not after them."""
+    try:
+        import matplotlib  # noqa: F401  # only to see whether it is there
+    except ImportError:
+        raise ImportError("figures need matplotlib: pip install 'separatrix[lab]'.") from None
+
+
+def run_seconds(results: Results, jobs: Sequence[Job]) -> float:
+    """What all runs took together, those of earlier calls included."""
+    return float(sum(results[job].facts.get("seconds", 0.0) for job in set(jobs)))
+
+
+def write_piece(piece: Piece, drawn: Mapping[str, Mapping[str, bytes]], out: Path) -> None:
+    """Figures in every format, tables in every form, and the spec beside them."""
+    name = piece.experiment.id
+    for key, forms in drawn.items():
+        for form, content in forms.items():
+            write_whole(out / "figures" / f"{joined(name, key)}.{form}", content)
+    for key, table in piece.tables.items():
+        for form, write in FORMS.items():
+            write_whole(out / "tables" / f"{joined(name, key)}.{form}", write(table).encode())
+    write_whole(out / "specs" / f"{name}.json", spec_of(piece).encode())
+
+
+def spec_of(piece: Piece) -> str:
+    """The experiment and its jobs as JSON, for those who want to know exactly."""
+    about = {
+        "id": piece.experiment.id,
+        "title": piece.experiment.title,
+        "claim": piece.experiment.claim,
+        "jobs": [
+            job.describe() | {"limit": job.limit if isfinite(job.limit) else None, "file": str(job.place)}
+            for job in dict.fromkeys(piece.jobs)
+        ],
+    }
+    return json.dumps(about, indent=1) + "\n"
+
+
+def joined(name: str, key: str) -> str:
+    """A file's name: the experiment, and which of its parts."""
+    return f"{name}-{key}" if key else name
