@@ -15,7 +15,7 @@ import separatrix
 from separatrix.bench import classifiers, deciding, growth, report, speed
 from separatrix.cli import app
 from separatrix.datasets import VARIABLE
-from separatrix.lab import paper
+from separatrix.lab import reproduce as lab
 
 
 @pytest.fixture
@@ -48,46 +48,74 @@ def test_an_unknown_command_exits_with_2(invoke):
     assert invoke("reproduec").exit_code == 2
 
 
-def test_reproduce_prints_the_papers_counts_and_exits_with_0(invoke):
-    done = invoke("reproduce")
+def test_reproduce_prints_the_papers_counts_names_the_report_and_exits_with_0(invoke, tmp_path):
+    done = invoke("reproduce", "table-1-a", "finding-3", "--out", str(tmp_path / "r"))
     assert done.exit_code == 0, done.output
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     for row in (
-        "normalized-lr-gd 10 2 2",
-        "normalized-lr-gd 1 16 16",
-        "normalized-lr-gd 0.1 157 157",
-        "lr-gd 100 308 308",
+        "Normalized LR+GD 10 2 2",
+        "Normalized LR+GD 1 16 16",
+        "Normalized LR+GD 0.1 157 157",
+        "LR+GD 100 308 308",
     ):
-        assert any(line.startswith(row + " ") for line in lines), row
-    assert any(line.startswith("1,000,000 300,001 300,001 ") for line in lines)
-    assert lines[-1] == "5 tables: every number that must come out exactly did."
+        assert row in lines, row
+    assert any(line.startswith("Batch Perceptron ∞ 31 301 3,001 30,001 ") for line in lines)
+    assert f"report: {tmp_path / 'r' / 'index.html'} " in done.stdout
+    assert lines[-1] == "every number that must come out exactly did."
 
 
-def test_reproduce_exits_with_1_when_a_printed_count_does_not_come_out(invoke, monkeypatch):
-    monkeypatch.setattr(paper, "PRINTED_WORST_CASE", {("lr-gd", 100.0): 309})
-    monkeypatch.setattr(paper, "tables", lambda: iter([paper.worst_case_counts()]))
-    done = invoke("reproduce")
+WRONG = """
+[off]
+kind = "counts"
+title = "a wrong expectation"
+data = ["worst-case"]
+exact = true
+counts = [{ method = "lr-gd", step_size = 100.0, printed = 309 }]
+"""
+
+
+def test_reproduce_exits_with_1_when_a_count_that_must_come_out_does_not(invoke, tmp_path):
+    (tmp_path / "off.toml").write_text(WRONG)
+    done = invoke("reproduce", str(tmp_path / "off.toml"), "--out", str(tmp_path / "r"))
     assert done.exit_code == 1
     assert one_sentence(done.stderr)
     assert "309 iterations expected, ours 308" in done.stderr
 
 
-def test_expected_errors_are_one_sentence_and_status_2(invoke, monkeypatch, tmp_path):
-    (tmp_path / "fashion-mnist").mkdir()
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    monkeypatch.setattr(paper, "tables", lambda: iter([paper.fashion_mnist()]))
-    done = invoke("reproduce")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["figure-22"], "no experiment 'figure-22', did you mean"),
+        (["nowhere.toml"], "nowhere.toml"),
+        (["off.toml", "figure-1"], "give one TOML file alone"),
+        (["table-1-a", "--data-dir", "nowhere"], "nowhere"),
+    ],
+)
+def test_what_reproduce_cannot_do_is_one_sentence_and_status_2(invoke, tmp_path, words, said):
+    done = invoke("reproduce", *words, "--out", str(tmp_path / "r"))
     assert done.exit_code == 2
     assert one_sentence(done.stderr)
-    assert "train-images-idx3-ubyte" in done.stderr
+    assert said in done.stderr
 
 
-def test_unexpected_errors_keep_their_traceback(invoke, monkeypatch):
-    def broken():
+def test_a_data_set_with_a_torn_file_is_one_sentence_and_status_2(invoke, monkeypatch, tmp_path):
+    folder = tmp_path / "fashion-mnist"
+    folder.mkdir()
+    for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"):
+        (folder / name).write_bytes(b"torn")
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    done = invoke("reproduce", "known-counts", "--jobs", "1", "--out", str(tmp_path / "r"))
+    assert done.exit_code == 2
+    assert one_sentence(done.stderr)
+    assert "train-labels-idx1-ubyte" in done.stderr or "train-images-idx3-ubyte" in done.stderr
+
+
+def test_unexpected_errors_keep_their_traceback(invoke, monkeypatch, tmp_path):
+    def broken(*words):
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setattr(paper, "tables", broken)
-    assert isinstance(invoke("reproduce").exception, RuntimeError)
+    monkeypatch.setattr(lab, "piece_of", broken)
+    assert isinstance(invoke("reproduce", "table-1-a", "--out", str(tmp_path)).exception, RuntimeError)
 
 
 def test_bench_refuses_a_folder_that_is_not_there_before_it_measures(invoke, monkeypatch, tmp_path):

@@ -1,13 +1,32 @@
-"""The tables of `separatrix reproduce` hold what the theorems say."""
+"""Experiments are data, runs are kept, and what is shown follows from them."""
 
 from __future__ import annotations
 
-from math import inf, sqrt
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from math import inf, nan, sqrt
 
+import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
-from separatrix.lab import paper
-from separatrix.lab.table import cell
+from separatrix import solve
+from separatrix.checkpoint import Checkpoint
+from separatrix.lab import jobs, statistics, store, theorems
+from separatrix.lab.crew import do_all, in_words
+from separatrix.lab.evidence import Results, correlations, piece_of
+from separatrix.lab.material import at_hand, sample
+from separatrix.lab.page import page
+from separatrix.lab.plan import jobs_of, walk_job, worst_case_job
+from separatrix.lab.reproduce import reproduce
+from separatrix.lab.spec import IMAGES, Material, paper_book, parse_book, quick_book, read_book
+from separatrix.lab.store import Job, Result, Store, StoreError
+from separatrix.lab.table import FORMS, Table, as_csv, as_html, as_latex, as_markdown, cell
+
+DIGITS = Material("digits", "digits", "digits 7/8", classes=(7, 8), budget=2000)
 
 
 def column(table, name):
@@ -15,48 +34,350 @@ def column(table, name):
     return [row[k] for row in table.rows]
 
 
-def test_counts_that_are_not_printed_ones_are_reported(monkeypatch):
-    assert paper.worst_case_counts().failures == ()
-    monkeypatch.setattr(paper, "PRINTED_WORST_CASE", {("normalized-lr-gd", 1.0): 15})
-    (sentence,) = paper.worst_case_counts().failures
-    assert sentence == "normalized-lr-gd, step size 1, worst-case data: 15 iterations expected, ours 16."
+# Specs
 
 
-def test_other_sizes_of_the_worst_case_claim_nothing():
-    table = paper.worst_case_counts(50)
-    assert set(column(table, "printed")) == {None}
+def test_the_papers_book_has_its_nineteen_figures_and_the_three_parts_of_table_1():
+    book = paper_book()
+    assert {f"figure-{k}" for k in range(1, 20)} | {"table-1-a", "table-1-b", "table-1-c"} <= set(book.experiments)
+    assert [e.id for e in book.chosen(["table-1"])] == ["table-1-a", "table-1-b", "table-1-b-other", "table-1-c"]
+    assert [e.id for e in book.chosen(["figure-1", "figure-12"])] == ["figure-1", "figure-12"]
 
 
-def test_on_the_worst_case_the_batch_perceptrons_count_grows_with_n():
-    table = paper.lower_bound((100, 1000))
-    assert column(table, "ours") == column(table, "closed form") == [31, 301]
-    assert all(0.05 < ratio < 0.07 for ratio in column(table, "ours/bound"))
+def test_budgets_let_perceptrons_and_large_steps_go_far_and_are_smaller_for_small_steps():
+    for material in paper_book().data.values():
+        assert material.limit(inf) == material.limit(10.0) >= material.limit(1.0) >= material.limit(0.001)
 
 
-def test_loss_and_gradient_reach_the_theorems_limits():
-    table = paper.unreliable_metrics((1.0, 1e4, 1e300))
-    assert table.failures == ()
-    assert table.rows[-1] == (inf, (0.5, 0.75), inf, sqrt(0.5), (1.0, 0.25), 0.0, 0.0, True)
-    assert table.rows[1][2] == pytest.approx(1e4 / 8, rel=1e-12)  # ½ log(1 + exp(γ/4))
+def test_the_quick_profile_is_never_larger_and_says_where_it_is_smaller():
+    book = paper_book()
+    quick = quick_book(book)
+    for name, material in quick.data.items():
+        assert material.budget <= book.data[name].budget
+        assert material.capped == (material.rows != book.data[name].rows)
+    assert quick.experiments["table-1-c"].seeds < book.experiments["table-1-c"].seeds
+    assert not quick.data["fashion-mnist"].as_printed
 
 
-def test_a_step_size_too_small_for_the_limits_is_reported():
-    assert paper.unreliable_metrics((1.0, 2.0)).failures
+ENTRY = {"kind": "curves", "title": "mine", "panels": [{"data": "mnist"}]}
 
 
-def test_lr_gd_tends_to_the_batch_perceptron():
-    table = paper.reduction()
-    apart = column(table, "largest ‖θ_t/γ - φ_t‖/‖φ_t‖")
-    assert table.failures == ()
-    assert apart[0] > 1e-3
-    assert apart[-1] < 1e-6
-    assert paper.reduction((1.0,)).failures
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ({}, "has no experiment"),
+        ({"a": {"title": "x"}}, "has no kind"),
+        ({"a": ENTRY | {"kind": "curvse"}}, "did you mean 'curves'?"),
+        ({"a": ENTRY | {"titel": "x"}}, "did you mean 'title'?"),
+        ({"a": ENTRY | {"panels": [{"data": "mnits"}]}}, "did you mean 'mnist'?"),
+        ({"a": ENTRY | {"panels": [{"data": "mnist", "metric": "acuracy"}]}}, "did you mean 'accuracy'?"),
+        ({"a": ENTRY | {"panels": [{"data": "mnist", "methods": ["lr-dg"]}]}}, "did you mean 'lr-gd'?"),
+        ({"a": ENTRY | {"panels": [{"data": "mnist", "step_sizes": [-1.0]}]}}, "step_size must be positive"),
+        ({"a": ENTRY | {"panels": "mnist"}}, "panels must be a list, got 'mnist'"),
+        ({"a": ENTRY | {"seeds": "many"}}, "seeds must be a int, got 'many'"),
+        ({"a": {"kind": "theory", "title": "x"}}, "names no data"),
+        ({"a": 3}, "must be a table of names and values, got 3"),
+        ({"data": {"b": {"rows": 3}}, "a": ENTRY}, "has no source"),
+        ({"data": {"b": {"source": "mnist", "rows": 0}}, "a": ENTRY}, "at least 1, got 0"),
+        ({"data": {"b": {"source": "mnist", "scaling": "x"}}, "a": ENTRY}, 'scaling must be "signed" or "unit"'),
+        ({"data": {"b": {"source": "mnist", "fraction": 2}}, "a": ENTRY}, "fraction must be in (0, 1], got 2"),
+        ({"data": {"b": {"source": "mnist", "classes": [1, 2, 3]}}, "a": ENTRY}, "two class numbers"),
+    ],
+)
+def test_a_wrong_entry_is_one_sentence_that_names_it(entries, words):
+    with pytest.raises(ValueError, match=re.escape(words)) as caught:
+        parse_book(entries, "my.toml", paper_book())
+    assert str(caught.value).startswith("my.toml")
+    assert "\n" not in str(caught.value)
 
 
-def test_every_method_separates_the_digits_within_its_bound():
-    table = paper.digits()
-    assert len(table.rows) == 11
-    assert all(0 < count <= limit for count, limit in zip(column(table, "ours"), column(table, "bound"), strict=True))
+def test_a_file_that_is_no_toml_is_one_sentence(tmp_path):
+    (tmp_path / "my.toml").write_bytes(b"a = [\xff")
+    with pytest.raises(ValueError, match="is no TOML file"):
+        read_book(tmp_path / "my.toml")
+
+
+def test_an_experiment_of_ones_own_is_one_entry(tmp_path):
+    (tmp_path / "my.csv").write_text("a,b,y\n1,2,0\n2,1,0\n-1,-1,1\n-2,-1,1\n")
+    (tmp_path / "my.toml").write_text(
+        f"""
+        [data.mine]
+        source = "{(tmp_path / "my.csv").as_posix()}"
+        target = "y"
+        [mine]
+        kind = "curves"
+        title = "Four rows"
+        panels = [{{ data = "mine", methods = ["lr-gd", "perceptron"], step_sizes = [1, 100] }}]
+        """
+    )
+    report = reproduce(read_book(tmp_path / "my.toml"), ["all"], out=tmp_path / "out", workers=1)
+    (table,) = report.pieces[0].tables.values()
+    assert column(table, "separated after") == [1, 1, 1]
+    assert (tmp_path / "out" / "figures" / "mine.svg").exists()
+
+
+# Data
+
+
+def test_digits_stand_in_for_images_that_are_not_there_and_say_so():
+    book = paper_book()
+    images = {name: m for name, m in book.data.items() if m.source in IMAGES}
+    for material in images.values():
+        other = at_hand(material, [])
+        assert other.source == "digits" and other.instead_of == material.title
+        assert at_hand(material, IMAGES) is material
+        assert len(sample(other, None).y) >= 100
+
+
+def test_a_seed_draws_rows_without_repetition_and_always_the_same():
+    some = replace(DIGITS, rows=100)
+    first, again, other = sample(some, 3), sample(some, 3), sample(some, 4)
+    assert first.X.shape == (100, 64) and np.array_equal(first.X, again.X) and not np.array_equal(first.X, other.X)
+    assert len(np.unique(sample(replace(DIGITS, rows=None), 0).X, axis=0)) == 353 // 2
+
+
+def test_weights_of_imbalanced_rows_are_repeated_rows():
+    uneven = replace(DIGITS, fraction=0.5, repeat=10)
+    rows = sample(uneven, 5)
+    often = rows.weight.astype(int)
+    assert set(often) == {1, 10} and set(rows.y[often == 10]) == {8}
+    assert set(sample(replace(uneven, repeated="smaller"), 5).y[often == 10]) == {8}
+    X, y = np.repeat(rows.X, often, axis=0), np.repeat(rows.y, often)
+    for method in ("batch-perceptron", "normalized-batch-perceptron"):
+        whole = solve(X, y, method)
+        assert solve(rows.X, rows.y, method, sample_weight=rows.weight).n_iter == whole.n_iter > 1
+
+
+def test_the_weighted_worst_case_counts_as_the_whole_one_does(tmp_path):
+    kept = Store(tmp_path)
+    todo = [worst_case_job(1000, m, g) for m, g in (("batch-perceptron", inf), ("lr-gd", 100.0))]
+    whole = [walk_job(Material("w", "worst-case", rows=1000), None, job.method, job.step_size) for job in todo]
+    do_all([*todo, *whole], kept, data_dir=None, workers=1, show=False)
+    results = Results(kept)
+    assert [results.count(job) for job in todo] == [results.count(job) for job in whole] == [301, 308]
+
+
+# Runs on disk
+
+
+def test_a_finished_run_is_never_run_again(tmp_path, monkeypatch):
+    kept, job = Store(tmp_path), walk_job(DIGITS, None, "batch-perceptron", inf)
+    do_all([job], kept, data_dir=None, workers=1, show=False)
+    assert kept.read(job).facts["n_iter"] == solve(*rows_of(DIGITS), "batch-perceptron").n_iter
+    monkeypatch.setattr(jobs, "walk", lambda *words: pytest.fail("ran again"))
+    do_all([job], kept, data_dir=None, workers=1, show=False)
+
+
+def rows_of(material):
+    found = sample(material, None)
+    return found.X, found.y
+
+
+def test_a_run_that_spent_a_smaller_budget_is_run_again_and_a_separated_one_is_not(tmp_path):
+    kept = Store(tmp_path)
+    short = Job("walk", DIGITS, None, "lr-gd", 0.01, 20)
+    do_all([short], kept, data_dir=None, workers=1, show=False)
+    assert not kept.read(short).facts["separated"]
+    assert kept.read(replace(short, limit=21)) is None
+    done = walk_job(DIGITS, None, "batch-perceptron", inf)
+    do_all([done], kept, data_dir=None, workers=1, show=False)
+    assert kept.read(replace(done, limit=10**9)) is not None
+
+
+@pytest.mark.parametrize("harm", [b"", b"no npz", "half"])
+def test_a_torn_result_counts_as_none(tmp_path, harm):
+    kept, job = Store(tmp_path), walk_job(DIGITS, None, "batch-perceptron", inf)
+    do_all([job], kept, data_dir=None, workers=1, show=False)
+    whole = kept.path(job).read_bytes()
+    kept.path(job).write_bytes(whole[: len(whole) // 2] if harm == "half" else harm)
+    assert kept.read(job) is None
+    do_all([job], kept, data_dir=None, workers=1, show=False)
+    assert kept.read(job).facts["separated"]
+
+
+def test_the_result_of_other_rows_is_not_taken_for_this_one(tmp_path):
+    kept, job = Store(tmp_path), walk_job(DIGITS, None, "batch-perceptron", inf)
+    kept.write(job, Result({"separated": True, "limit": 5}))
+    other = replace(job, data=replace(DIGITS, scaling="unit"))
+    kept.path(other).parent.mkdir(parents=True)
+    kept.path(job).rename(kept.path(other))
+    assert kept.read(other) is None
+
+
+def test_an_interrupted_run_continues_to_the_same_trace(tmp_path):
+    job = Job("walk", DIGITS, None, "lr-gd", 0.01, 400)
+    rows = sample(DIGITS, None)
+    whole = jobs.perform(job, rows, rows.problem, None, lambda t: False)
+    saving = Checkpoint(tmp_path / "part.npz", every=0.0)
+
+    def pull_the_plug(t):
+        if t > 100:
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        jobs.perform(job, rows, rows.problem, saving, pull_the_plug)
+    assert (tmp_path / "part.npz").exists()
+    seen = []
+    rest = jobs.perform(job, rows, rows.problem, saving, lambda t: seen.append(t))
+    assert min(seen) > 50
+    for name in whole.columns:
+        if name != "seconds":
+            assert np.array_equal(whole.columns[name], rest.columns[name], equal_nan=True), name
+
+
+def test_a_job_that_another_process_is_at_is_left_to_it(tmp_path):
+    kept, job = Store(tmp_path), walk_job(DIGITS, None, "batch-perceptron", inf)
+    with kept.claim(job) as mine, Store(tmp_path).claim(job) as theirs:
+        assert mine and not theirs
+    with kept.claim(job) as mine:
+        assert mine
+
+
+@pytest.mark.parametrize(("number", "words"), [(28, "the disk is full"), (30, "choose a folder that you may write")])
+def test_a_full_or_read_only_disk_is_one_sentence_and_finished_runs_are_intact(tmp_path, monkeypatch, number, words):
+    kept = Store(tmp_path)
+    done, job = (walk_job(DIGITS, None, name, inf) for name in ("batch-perceptron", "perceptron"))
+    do_all([done], kept, data_dir=None, workers=1, show=False)
+    before = kept.path(done).read_bytes()
+
+    def refuse(*words):
+        raise OSError(number, "refused")
+
+    monkeypatch.setattr(store.os, "replace", refuse)
+    with pytest.raises(StoreError, match=words) as caught:
+        do_all([done, job], kept, data_dir=None, workers=1, show=False)
+    assert "\n" not in str(caught.value)
+    assert kept.path(done).read_bytes() == before
+    assert kept.read(job) is None
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_several_processes_leave_what_one_does(tmp_path):
+    todo = [walk_job(replace(DIGITS, rows=150), seed, "lr-gd", 1.0) for seed in range(3)]
+    alone, crew = Store(tmp_path / "one"), Store(tmp_path / "two")
+    do_all(todo, alone, data_dir=None, workers=1, show=False)
+    do_all(todo, crew, data_dir=None, workers=2, show=False)
+    for job in todo:
+        assert alone.read(job).facts["n_iter"] == crew.read(job).facts["n_iter"]
+
+
+# Statistics
+
+
+def test_quantiles_know_censored_runs():
+    counts = np.array([1.0, 2.0, 3.0, inf])
+    assert statistics.quantile(counts, 0.5) == 2.5
+    assert statistics.quantile(counts, 0.25) == 1.75
+    assert statistics.quantile(counts, 0.75) == inf
+    assert statistics.quantile(np.array([inf, inf]), 0.5) == inf
+
+
+def test_ranks_and_their_p_values():
+    counts = np.arange(1.0, 200.0)
+    assert statistics.rank_of(100.0, counts) == (pytest.approx(0.5, abs=0.01), 1.0)
+    share, p = statistics.rank_of(0.0, counts)
+    assert (share, p) == (0.0, pytest.approx(2 / 200))
+    assert statistics.rank_of(5.0, np.array([inf, inf, inf]))[0] == 0.0
+
+
+def test_p_values_of_one_more_draw_are_uniform_or_larger():
+    rng = np.random.default_rng(0)
+    p = [statistics.rank_of(rng.normal(), rng.normal(size=99))[1] for _ in range(2000)]
+    for level in (0.02, 0.05, 0.2):
+        assert np.mean(np.array(p) <= level) <= level + 3 * sqrt(level / 2000)
+
+
+def test_paired_ratios_keep_their_pairs_and_their_interval_covers():
+    fast = np.array([10.0, 100.0, 1000.0, 40.0])
+    assert statistics.median_ratio(2 * fast, fast) == (2.0, 2.0, 2.0)
+    rng = np.random.default_rng(1)
+    covered = 0
+    for seed in range(200):
+        true = np.exp(rng.normal(size=60))
+        noisy = true * 1.5 * np.exp(0.3 * rng.normal(size=60))
+        _, low, high = statistics.median_ratio(noisy, true, seed)
+        covered += low <= 1.5 <= high
+    assert covered >= 180
+
+
+def test_censored_runs_widen_a_ratios_interval_and_are_not_dropped():
+    slow, fast = np.array([inf, 20.0, 30.0]), np.array([10.0, 10.0, 10.0])
+    middle, low, high = statistics.median_ratio(slow, fast)
+    assert middle == 3.0 and low == 2.0 and high == inf
+    low, high = statistics.ratio_ends(np.array([inf]), np.array([inf]))
+    assert (low[0], high[0]) == (0.0, inf)
+
+
+def test_slopes_are_exponents():
+    n = np.array([1e2, 1e3, 1e4])
+    assert statistics.slope(n, 7 * n**1.5) == (pytest.approx(1.5), pytest.approx(0, abs=1e-12))
+
+
+def test_rank_correlation_is_spearmans():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        a, b = rng.integers(0, 6, size=(2, 9)).astype(float)
+        assert statistics.rank_correlation(a, b) == pytest.approx(spearmanr(a, b).statistic, nan_ok=True)
+    assert np.isnan(statistics.rank_correlation(np.ones(4), np.arange(4.0)))
+    assert statistics.spread(np.array([nan, 1.0, 2.0, 3.0])) == (1.5, 2.0, 2.5)
+    assert np.isnan(statistics.spread(np.array([nan]))).all()
+
+
+def test_loss_and_iterations_still_needed_are_compared_among_runs_still_going():
+    losses = [{1: 3.0, 2: 9.0}, {1: 2.0, 2: 8.0}, {1: 1.0, 2: 7.0}, {1: 0.0}]
+    found = correlations(losses, [5.0, 6.0, inf, 2.0])
+    assert found[2] == pytest.approx(-1.0)  # the run that ended at 2 is out
+    assert found[1] == pytest.approx(spearmanr([3, 2, 1, 0], [4, 5, 99, 1]).statistic)
+
+
+# Tables
+
+
+def test_the_worst_case_counts_are_the_printed_ones_or_a_failure(tmp_path):
+    book = paper_book()
+    experiment = book.experiments["table-1-a"]
+    kept = Store(tmp_path)
+    do_all(jobs_of(experiment, book.data), kept, data_dir=None, workers=1, show=False)
+    piece = piece_of(experiment, book.data, Results(kept))
+    assert column(piece.tables[""], "ours")[:5] == [2, 2, 16, 157, 308]
+    assert piece.tables[""].failures == ()
+    assert "154" in piece.sentences[0]
+    wrong = replace(experiment, counts=(replace(experiment.counts[0], printed=3), *experiment.counts[1:]))
+    (sentence,) = piece_of(wrong, book.data, Results(kept)).tables[""].failures
+    assert sentence == "normalized-lr-gd, step size 100, table-1-a: 3 iterations expected, ours 2."
+
+
+def test_large_steps_walk_with_the_batch_perceptron_and_small_ones_do_not(tmp_path):
+    kept = Store(tmp_path)
+    far, near = (Job("align", DIGITS, None, "lr-gd", gamma, 30) for gamma in (1.0, 1e6))
+    do_all([far, near], kept, data_dir=None, workers=1, show=False)
+    assert kept.read(near).columns["apart"].max() < 1e-9 and kept.read(near).facts["parted"] is None
+    assert kept.read(far).columns["apart"].max() > 1 and kept.read(far).facts["parted"] == 2
+
+
+AWKWARD = Table(
+    'a <b>"title"</b> & 5 %',
+    ("name_1", "μ | ‖θ̂‖"),
+    [("<script>x</script>", 1.5), (None, inf), ("50 % & $", 300_001)],
+    note="note",
+)
+
+
+def test_every_form_of_a_table_survives_awkward_text():
+    assert "<script>" not in as_html(AWKWARD) and "&lt;script&gt;" in as_html(AWKWARD)
+    latex = as_latex(AWKWARD)
+    assert r"name\_1" in latex and r"50 \% \& \$" in latex and r"$\hat\theta$" in latex and r"$\infty$" in latex
+    assert r"μ \| ‖θ̂‖" in as_markdown(AWKWARD)
+    assert len({line.count("|") - line.count("\\|") for line in as_markdown(AWKWARD).splitlines()[2:7]}) == 1
+    rows = list(csv.reader(io.StringIO(as_csv(AWKWARD))))
+    assert rows[1:] == [["<script>x</script>", "1.5"], ["", "inf"], ["50 % & $", "300001"]]
+    assert all(write(AWKWARD) for write in FORMS.values())
+
+
+def test_a_terminal_takes_brackets_for_what_they_are():
+    table = Table("[red]t[/red]", ("a",), [("[bold]x[/bold]",)], note="[i]n[/i]")
+    text = FORMS["txt"](table)
+    assert "[red]t[/red]" in text and "[bold]x[/bold]" in text and "[i]n[/i]" in text
 
 
 @pytest.mark.parametrize(
@@ -75,3 +396,68 @@ def test_every_method_separates_the_digits_within_its_bound():
 )
 def test_numbers_are_written_as_people_read_them(value, text):
     assert cell(value) == text
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.2, "1 s"), (89, "89 s"), (150, "2 min"), (7500, "2 h 5 min")])
+def test_times_are_written_as_people_say_them(seconds, words):
+    assert in_words(seconds) == words
+
+
+# The report
+
+
+def test_names_from_data_files_are_escaped_in_the_report(tmp_path):
+    evil = '<img src=x onerror="alert(1)">'
+    book = parse_book(
+        {
+            "data": {"mine": {"source": "two-samples", "title": evil}},
+            "mine": {"kind": "curves", "title": evil, "claim": evil, "panels": [{"data": "mine", "step_sizes": [1]}]},
+        },
+        "my.toml",
+        paper_book(),
+    )
+    text = reproduce(book, ["all"], out=tmp_path, workers=1, title=evil).path.read_text()
+    assert "onerror" in text
+    assert "<img src=x" not in text
+    assert not re.search(r'(src|href)="(?!data:image/svg|#)', text)
+    assert "<script" not in text and "default-src 'none'" in text
+
+
+def test_a_report_without_experiments_of_a_section_has_no_empty_one():
+    text = page([], {}, [], {"profile": "quick"}, ["x was expected."], "t")
+    assert text.count("<h2") == 1 and "x was expected." in text
+
+
+def test_the_same_runs_give_the_same_files(tmp_path):
+    book = paper_book()
+    for place in ("a", "b"):
+        reproduce(book, ["table-1-a", "finding-3"], out=tmp_path / place, workers=1)
+    files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a" / "figures").iterdir())
+    assert [p.suffix for p in files] == [".pdf", ".png", ".svg"]
+    for name in [*files, "tables/table-1-a.csv", "tables/finding-3.tex"]:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    spec = json.loads((tmp_path / "a" / "specs" / "table-1-a.json").read_text())
+    assert spec["jobs"][0]["file"] == "worst-case-1000-signed/first/normalized-lr-gd-100.npz"
+
+
+# Theorems
+
+
+def test_loss_and_gradient_reach_the_theorems_limits():
+    table = theorems.unreliable_metrics((1.0, 1e4, 1e300))
+    assert table.failures == ()
+    assert table.rows[-1] == (inf, (0.5, 0.75), inf, sqrt(0.5), (1.0, 0.25), 0.0, 0.0, True)
+    assert table.rows[1][2] == pytest.approx(1e4 / 8, rel=1e-12)  # ½ log(1 + exp(γ/4))
+
+
+def test_a_step_size_too_small_for_the_limits_is_reported():
+    assert theorems.unreliable_metrics((1.0, 2.0)).failures
+
+
+def test_lr_gd_tends_to_the_batch_perceptron():
+    table = theorems.reduction()
+    apart = column(table, "largest ‖θ_t/γ - φ_t‖/‖φ_t‖")
+    assert table.failures == ()
+    assert apart[0] > 1e-3
+    assert apart[-1] < 1e-6
+    assert theorems.reduction((1.0,)).failures

@@ -21,7 +21,7 @@ from typing import Any
 from separatrix.checkpoint import Checkpoint, CheckpointError
 from separatrix.lab.jobs import perform
 from separatrix.lab.material import sample
-from separatrix.lab.store import Job, Store
+from separatrix.lab.store import Job, Store, written
 
 PATIENCE = 0.5  # seconds between two looks at a job that another process is at
 TOLD = 0.5  # seconds between two words about a run under way
@@ -86,8 +86,9 @@ def do_one(job: Job, rows: Any, problem: Any, store: Store, told: Callable[[Word
     try:
         result = perform(job, rows, problem, saving, tell)
     except CheckpointError as error:
-        if isinstance(error.__cause__, OSError):  # it could not be written
-            raise
+        with written(part):
+            if isinstance(error.__cause__, OSError):
+                raise error.__cause__ from None
         part.unlink()
         result = perform(job, rows, problem, saving, tell)
     store.write(job, result)

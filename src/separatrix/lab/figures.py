@@ -168,15 +168,21 @@ def growth(lines: Sequence[tuple[str, float, NDArray[Any], NDArray[Any]]]) -> Fi
 
 def histograms(panels: Sequence[tuple[str, NDArray[Any], int | None]]) -> Figure:
     """Counts over seeds, one panel per row of a table; a line at the paper's value."""
-    figure, axes = new_figure(len(panels), 2.6)
-    figure.set_figwidth(0.6 + 2.6 * len(panels))
-    for ax, (title, counts, printed) in zip(axes, panels, strict=True):
+    from matplotlib.figure import Figure
+
+    across = min(4, len(panels))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(0.6 + 3.2 * across, 2.4 * down), layout="constrained")
+    axes = list(np.ravel(figure.subplots(down, across)))
+    for ax in axes[len(panels) :]:
+        ax.set_axis_off()
+    for ax, (title, counts, printed) in zip(axes, panels, strict=False):
         ax.hist(counts[np.isfinite(counts)], bins=25, color="#56B4E9")
         if printed is not None:
             ax.axvline(printed, color="#D55E00", lw=1.5, label=f"paper: {printed:,}")
             ax.legend(fontsize=7, frameon=False)
-        ax.set_title(title, fontsize=8)
-        finish(ax, "iterations", "subsamples" if ax is axes[0] else "")
+        ax.set_title(title, fontsize=9)
+        finish(ax, "iterations", "subsamples" if ax in axes[::across] else "")
     return figure
 
 

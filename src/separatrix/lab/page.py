@@ -17,7 +17,7 @@ STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 0 auto; padding: 1rem 1.2rem 4rem; }
 h1 { font-size: 1.7rem; margin: .6rem 0; } h2 { margin-top: 2.6rem; border-bottom: 1px solid var(--line); }
-h3 { margin: 1.8rem 0 .2rem; font-size: 1.05rem; }
+h3 { margin: 1.8rem 0 .2rem; font-size: 1.05rem; } h3 small { opacity: .6; font-weight: 400; }
 nav { display: flex; flex-wrap: wrap; gap: .2rem .8rem; font-size: .9rem; }
 .claim { margin: .2rem 0; opacity: .8; } .note { font-size: .85rem; opacity: .75; margin: .2rem 0 1rem; }
 .said { border-left: 3px solid #0072B2; padding-left: .8rem; }
@@ -102,8 +102,11 @@ def part(piece: Piece, beside: Sequence[Piece], drawn: Drawn) -> str:
     """One experiment on the page."""
     same = [p.experiment for p in beside if p.signature == piece.signature]
     e = piece.experiment
-    heads = "".join(f'<h3 id="{anchor(one.id)}">{text(one.id)}: {text(one.title)}</h3>' for one in same)
+    heads = "".join(f'<h3 id="{anchor(one.id)}">{text(one.title)} <small>{text(one.id)}</small></h3>' for one in same)
     parts = [heads, f'<p class="claim">Claim: {text(e.claim)}</p>' if e.claim else ""]
+    others = dict.fromkeys(f"{m.title} in place of {m.instead_of}" for m in piece.data if m.instead_of)
+    if others:
+        parts.append(f'<p class="note">Here: {text("; ".join(others))}.</p>')
     if len(same) > 1:
         parts.append('<p class="note">One data set stands in for several, so these figures are one and the same.</p>')
     parts += [f'<p class="said">{text(sentence)}</p>' for sentence in piece.sentences]
