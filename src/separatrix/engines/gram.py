@@ -56,10 +56,10 @@ class Gram:
         if self.memory is not None and not self.memory > 0:
             raise ValueError(f"Gram memory must be positive (bytes), got {self.memory!r}.")
 
-    def slots(self, n: int) -> int:
-        """How many columns of n entries fit."""
+    def slots(self, n: int, extra: int = 0) -> int:
+        """How many columns of n entries fit, with so many extra bytes per entry."""
         memory = min(2e9, physical_memory() / 4) if self.memory is None else self.memory
-        return min(n, int(memory // (n * np.dtype(self.dtype).itemsize)))
+        return min(n, int(memory // (n * (np.dtype(self.dtype).itemsize + extra))))
 
 
 def physical_memory() -> float:
@@ -77,6 +77,7 @@ class Cache:
 
     def __init__(self, n: int, d: int, slots: int, dtype: str) -> None:
         self.table = np.empty((slots, n), dtype=dtype)  # pages are only taken when written
+        self.short = np.empty((0, n), dtype=np.float32)
         self.slot = np.full(n, -1, dtype=np.int64)
         self.owner = np.full(slots, -1, dtype=np.int64)
         self.used = np.full(slots, -1, dtype=np.int64)
@@ -132,9 +133,18 @@ class Cache:
             part = (part + tail[:, None]) * data.sign[lo:hi]
             for s, column in zip(slots, part, strict=False):
                 self.table[s, lo:hi] = column
+                if len(self.short):
+                    self.short[s, lo:hi] = column
 
         with blas().limit(limits=1, user_api="blas"):
             run_all(block, range(0, problem.n, BLOCK_ROWS), data.threads)
+
+    def shorten(self) -> None:
+        """Keep the columns in float32 too, from now on."""
+        if len(self.short) == 0 and self.table.dtype == np.float64:
+            self.short = np.empty(self.table.shape, dtype=np.float32)
+            held = np.flatnonzero(self.owner >= 0)
+            self.short[held] = self.table[held]
 
     def forget_times(self) -> None:
         """A new run counts its iterations from 0."""
@@ -191,6 +201,9 @@ class GramEngine:
             )
         self.cache = shared_cache(self.sheet, slots, options.dtype)
         self.cache.forget_times()
+        finite = not isinf(method.gamma)
+        if finite and options.slots(n, extra=4) >= slots:
+            self.cache.shorten()
         self.phi0 = start(problem, method, theta0)
         self._phi = self.phi0.copy()
         self.state = gram.Gram(
@@ -205,6 +218,7 @@ class GramEngine:
             old_bits=np.zeros((H, -(-n // 64)), dtype=np.uint64),
             old_drift=np.zeros(H),
             cache=self.cache.table,
+            short=self.cache.short if finite else self.cache.short[:0],
             slot=self.cache.slot,
             used=self.cache.used,
             misses=np.zeros(n, dtype=np.int64),
@@ -217,7 +231,7 @@ class GramEngine:
         exact = options.dtype == "float64"
         self.c["column_error"] = self.sheet.dot_error if exact else 0.0
         self.c["product_error"] = self.sheet.dot_error + self.sheet.sum_error
-        self.c["tiny"] = 0.0 if isinf(method.gamma) else gram.TINY
+        self.c["tiny"] = gram.TINY if finite else 0.0
         self.refresh()
         self.state.start[:] = self.state.m
         self.c["half"] = isinf(method.gamma) and not self.phi0.any() and method.order is None

@@ -9,6 +9,7 @@ a row whose sign the bound leaves open asks for a refresh (Φ from its coefficie
 are those of direct evaluation. At finite γ no sign is at stake, and the bound, which knows only the worst case, would
 ask at every step: there the refresh comes after FRESH steps, whose roundings gather to a few times those of a direct
 product. Changes of weight below TINY of the mean are left for later: all of them together stay under one such rounding.
+For the same reason changes below HALF of the mean take their columns rounded to float32, which are half as long.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from separatrix.kernels.fused import weight
 from separatrix.kernels.rows import accumulate, evaluate_rows, norm, sum_rows
 
 DONE, COLUMNS, REFRESH = 0, 1, 2  # what a call of `advance` ends with: finished, or a request
-LANE = 1024  # margins updated together while columns stream by
+LANE = 2560  # margins updated together while columns stream by
 FRESH = 200
 TINY = 1e-14
+HALF = 1e-7  # TINY over the rounding of float32
 
 
 class Gram(NamedTuple):
@@ -41,7 +43,8 @@ class Gram(NamedTuple):
     old_q: Any  # (H, n) their products Gw,
     old_bits: Any  # (H, n/64) their wrong sets,
     old_drift: Any  # (H,) and the drift in each product, in units of r_i
-    cache: Any  # (slots, n) columns of G
+    cache: Any  # (slots, n) columns of G,
+    short: Any  # and the same in float32 for small changes; no columns where none are taken
     slot: Any  # row → slot of its column, -1 if not cached
     used: Any  # slot → iteration of last use
     misses: Any  # row → how often its column was wanted
@@ -58,6 +61,7 @@ CONTROL = np.dtype(
         ("low", "f8"),
         ("n_active", "i8"),
         ("n_need", "i8"),
+        ("n_large", "i8"),  # the first so many of them are no small changes
         ("held", "i8"),  # products remembered
         ("next", "i8"),  # where the next one goes
         ("near", "i8"),  # the product of this iterate, once known
@@ -183,10 +187,12 @@ def product(data, g, starts, parts, total):
             g.used[g.slot[g.need[j]]] = c.t
             g.need[j] = g.slot[g.need[j]]
         if data.threads > 1 and c.n_need * n > 100_000:
-            _add_columns_parallel(g.cache, g.need, g.delta, c.n_need, q)
+            _add_columns_parallel(g.cache, g.short, g.need, g.delta, c.n_large, c.n_need, q)
         else:
             for lo in range(0, n, LANE):
-                _add_columns(g.cache, g.need, g.delta, c.n_need, lo, min(lo + LANE, n), q)
+                hi = min(lo + LANE, n)
+                _add_columns(g.cache, g.need, g.delta, 0, c.n_large, lo, hi, q)
+                _add_columns(g.short, g.need, g.delta, c.n_large, c.n_need, lo, hi, q)
         c.columns_read += c.n_need
         rounding = EPS * (c.n_need + 1) * c.longest * (c.total + change)
         g.old_drift[here] = drift + change * c.longest * c.column_error + rounding
@@ -225,22 +231,31 @@ def popcount(x):
 
 @njit(cache=True, nogil=True)
 def differences(g, best):
-    """The rows whose weight is not the remembered one, and by how much."""
+    """The rows whose weight is not the remembered one, and by how much; large changes first."""
     c = g.c[0]
     count = 0
+    mean = c.total / max(c.n_active, 1)
+    half = HALF * mean if g.short.shape[0] > 0 else 0.0
     if best < 0:
         for j in range(c.n_active):
             g.need[j] = g.active[j]
             g.delta[j] = g.w[g.active[j]]
-        count = c.n_active
+        count = c.n_large = c.n_active
     else:
         old = g.old_w[best]
-        tiny = c.tiny * c.total / max(c.n_active, 1)
+        tiny = c.tiny * mean
         for i in range(g.w.shape[0]):
-            if abs(g.w[i] - old[i]) > tiny:
+            if abs(g.w[i] - old[i]) > max(tiny, half):
                 g.need[count] = i
                 g.delta[count] = g.w[i] - old[i]
                 count += 1
+        c.n_large = count
+        if half > 0.0:
+            for i in range(g.w.shape[0]):
+                if tiny < abs(g.w[i] - old[i]) <= half:
+                    g.need[count] = i
+                    g.delta[count] = g.w[i] - old[i]
+                    count += 1
     c.n_need = count
 
 
@@ -269,9 +284,18 @@ def ask(g):
 
 
 @njit(cache=True, nogil=True)
-def _add_columns(cache, slots, delta, count, lo, hi, q):
-    """q[lo:hi] += Σ delta_j G[lo:hi, j], in this order, four columns at a time."""
-    j = 0
+def _add_columns(cache, slots, delta, first, count, lo, hi, q):
+    """q[lo:hi] += Σ delta_j G[lo:hi, j] over j = first … count-1, in this order, eight columns at a time."""
+    j = first
+    while j + 8 <= count:
+        a, b, c, e = cache[slots[j]], cache[slots[j + 1]], cache[slots[j + 2]], cache[slots[j + 3]]
+        f, g, h, k = cache[slots[j + 4]], cache[slots[j + 5]], cache[slots[j + 6]], cache[slots[j + 7]]
+        da, db, dc, de = delta[j], delta[j + 1], delta[j + 2], delta[j + 3]
+        df, dg, dh, dk = delta[j + 4], delta[j + 5], delta[j + 6], delta[j + 7]
+        for i in range(lo, hi):
+            x = (((q[i] + da * a[i]) + db * b[i]) + dc * c[i]) + de * e[i]
+            q[i] = (((x + df * f[i]) + dg * g[i]) + dh * h[i]) + dk * k[i]
+        j += 8
     while j + 4 <= count:
         a, b, c, e = cache[slots[j]], cache[slots[j + 1]], cache[slots[j + 2]], cache[slots[j + 3]]
         da, db, dc, de = delta[j], delta[j + 1], delta[j + 2], delta[j + 3]
@@ -286,9 +310,11 @@ def _add_columns(cache, slots, delta, count, lo, hi, q):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _add_columns_parallel(cache, slots, delta, count, q):
+def _add_columns_parallel(cache, short, slots, delta, large, count, q):
     for k in prange((q.shape[0] + LANE - 1) // LANE):
-        _add_columns(cache, slots, delta, count, k * LANE, min((k + 1) * LANE, q.shape[0]), q)
+        hi = min((k + 1) * LANE, q.shape[0])
+        _add_columns(cache, slots, delta, 0, large, k * LANE, hi, q)
+        _add_columns(short, slots, delta, large, count, k * LANE, hi, q)
 
 
 @njit(cache=True, nogil=True)
