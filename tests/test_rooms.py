@@ -41,6 +41,7 @@ ROOMS = [
     "bench",
     "console",  # what the commands share
     "cli_datasets",
+    "cli_bench",
     "cli",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix import cli_datasets
-from separatrix.console import AsJson, plain_errors, show, wide_console
+from separatrix import cli_bench, cli_datasets
+from separatrix.console import AsJson, check_folder, plain_errors, show, wide_console
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 app = typer.Typer(
     name="separatrix",
@@ -30,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_datasets.app, name="datasets")
+app.command()(cli_bench.bench)
 
 
 def show_version(wanted: bool) -> None:
@@ -117,12 +118,6 @@ ProofFile = Annotated[Path | None, typer.Option("--proof", help="Write the proof
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 0, 1, 3  # 2 is for wrong usage
 EXITS = {"separable": SEPARABLE, "inseparable": INSEPARABLE, "undecided": UNDECIDED}
-
-
-def check_folder(path: Path | None, option: str) -> None:
-    """Complain now, rather than after minutes of work."""
-    if path is not None and not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {str(path.parent)!r} for {option} is not there.")
 
 
 def write_proof(proof: Any, path: Path | None) -> None:
@@ -285,135 +280,6 @@ def verify(
         answer = {"holds": holds, "claim": str(claimed.claim), "argument": claimed.argument, "reason": reason}
         show(text, answer, json)
     raise typer.Exit(0 if holds else 1)
-
-
-class Suite(StrEnum):
-    """What `bench` measures."""
-
-    SPEED = "speed"
-    GROWTH = "growth"
-    DECIDE = "decide"
-    ESTIMATORS = "estimators"
-    ALL = "all"
-
-
-@app.command()
-def bench(
-    suite: Annotated[
-        Suite,
-        typer.Option(
-            help="Against plain loops; how cost and memory grow; deciding against LP; classifiers against scikit-learn."
-        ),
-    ] = Suite.ALL,
-    alternations: Annotated[int, typer.Option(min=1, help="How often each side of a comparison is timed.")] = 5,
-    json: Annotated[Path | None, typer.Option(help="Also write the numbers to this file.")] = None,
-) -> None:
-    """Time ours against plain loops, linear programs and scikit-learn, and grow n and d."""
-    with plain_errors():
-        check_folder(json, "--json")
-        from separatrix.bench.report import machine, write_json
-
-        console = wide_console()
-        measured: dict[str, Any] = {}
-        if suite in (Suite.SPEED, Suite.ALL):
-            measured["speed"] = bench_speed(console, alternations)
-        if suite in (Suite.GROWTH, Suite.ALL):
-            measured["growth"] = bench_growth(console)
-        if suite in (Suite.DECIDE, Suite.ALL):
-            measured["decide"] = bench_deciding(console, alternations)
-        if suite in (Suite.ESTIMATORS, Suite.ALL):
-            measured["estimators"] = bench_classifiers(console)
-        facts = machine()
-        versions = ", ".join(f"{name} {v}" for name, v in facts["packages"].items() if v)
-        text = f"{facts['cores']} cores, {facts['processor']}; Python {facts['python']}, {versions}, {facts['blas']}"
-        console.print(text)
-        if json is not None:
-            write_json(json, {"machine": facts, **measured})
-
-
-def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
-    """The speed suite, printed and as plain data."""
-    from separatrix.bench import speed
-    from separatrix.bench.report import read_bandwidth
-    from separatrix.lab.table import render
-
-    results: list[speed.Result] = []
-    limit = read_bandwidth()
-    for name, X, y, cases in speed.suite():
-        for case in cases:
-            progress(f"{name}: {case.method}, step size {case.gamma:g}, {case.dtype}")
-            results += speed.measure(name, X, y, case, alternations=alternations)
-    for table in speed.tables(results, limit):
-        console.print(render(table))
-    start = speed.start_up()
-    loads = [name for name in ("numba", "sklearn") if start[f"import_loads_{name}"]]
-    console.print(
-        f"import separatrix: {start['import_seconds']:.3f} s, loads {' and '.join(loads) or 'no numba, no sklearn'}\n"
-        f"a fresh process has its first small result after {start['first_result_seconds']:.2f} s\n"
-    )
-    return {"results": speed.rows_of(results), "read_bandwidth": limit, "start_up": start}
-
-
-def bench_growth(console: Console) -> list[dict[str, Any]]:
-    """The growth suite, printed and as plain data."""
-    from separatrix.bench import growth
-    from separatrix.lab.table import render
-
-    results = []
-    for engine, n, d in growth.grid():
-        progress(f"growth: {engine}, {n:,} x {d:,}")
-        results.append(growth.measure(engine, n, d))
-    console.print(render(growth.table(results)))
-    return results
-
-
-def bench_deciding(console: Console, alternations: int) -> dict[str, Any]:
-    """The deciding suite, printed and as plain data."""
-    from dataclasses import asdict
-
-    from separatrix.bench import deciding
-    from separatrix.lab.table import render
-
-    lines = []
-    for name, X, y, with_margin in deciding.problems():
-        progress(f"deciding: {name}")
-        lines += deciding.compare(name, X, y, with_margin, alternations)
-    progress("deciding: large sparse problems")
-    sparse = deciding.large_sparse()
-    for table in deciding.tables(lines, sparse):
-        console.print(render(table))
-    return {"sides": [asdict(line) for line in lines], "sparse": sparse}
-
-
-def bench_classifiers(console: Console) -> dict[str, Any]:
-    """The suite of classifiers, printed and as plain data."""
-    from dataclasses import asdict
-
-    from separatrix.bench import classifiers
-    from separatrix.lab.table import render
-
-    given = classifiers.data()
-    sweeps, fits, scales = [], [], []
-    for name, X, y in classifiers.intercept_problems():
-        progress(f"scale of the intercept: {name}")
-        scales += classifiers.intercept_scales(name, X, y)
-    for dtype in ("float32", "float64"):
-        progress(f"perceptron sweeps: {given.name}, {dtype}")
-        sweeps.append(classifiers.compare_sweeps(given, dtype))
-    for name, model in classifiers.models():
-        progress(f"classifiers: {name}")
-        fits.append(classifiers.fit(given, name, model))
-    for table in (*classifiers.tables(given, sweeps, fits), classifiers.scale_table(scales)):
-        console.print(render(table))
-        for failure in table.failures:
-            console.print(failure)
-    named: dict[str, list[Any]] = {"sweeps": sweeps, "fits": fits, "intercept": scales}
-    return {name: [asdict(one) for one in results] for name, results in named.items()}
-
-
-def progress(text: str) -> None:
-    """What is being measured, for those who wait."""
-    print(text, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,3 +44,9 @@ def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
     plain = text.replace("∞", "inf") if "∞".encode(encoding, "replace") == b"?" else text
     shown = to_json.dumps(data) if as_json else plain.encode(encoding, "replace").decode(encoding)
     print(shown, flush=True)
+
+
+def check_folder(path: Path | None, option: str) -> None:
+    """Complain now, rather than after minutes of work."""
+    if path is not None and not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {str(path.parent)!r} for {option} is not there.")

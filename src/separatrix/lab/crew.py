@@ -32,10 +32,11 @@ Word = tuple[str, str, float]  # (what, which job, how far)
 def do_all(jobs: Sequence[Job], store: Store, *, data_dir: str | None, workers: int, show: bool) -> float:
     """Do every job that is not yet done; returns the seconds it took."""
     began = time.perf_counter()
-    left = [job for job in dict.fromkeys(jobs) if store.read(job) is None]
+    every = {job.place: job for job in sorted(jobs, key=lambda job: job.limit)}  # the largest budget asked for
+    left = [job for job in every.values() if store.read(job) is None]
     groups = [list(group) for _, group in groupby(sorted(left, key=rows_of), key=rows_of)]
     groups.sort(key=lambda group: -sum(map(cost, group)))  # the longest first, so that workers end together
-    with display(left, len(set(jobs)), show) as told:
+    with display(left, len(every), show) as told:
         if workers == 1 or len(groups) < 2:
             for group in groups:
                 do_group(group, store.folder, data_dir, told)
