@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 # The oldest scikit-learn that is supported, in an environment of its own.
 OLDEST := .venv-oldest
 
-.PHONY: reproduce test test-oldest lint types bench clean
+.PHONY: reproduce test test-oldest browser lint types bench clean
 
+# Where SEPARATRIX_DATA names the image files they are used, else scikit-learn's digits.
 reproduce: $(VENV)/installed
 	$(BIN)/separatrix reproduce
 
@@ -17,6 +18,10 @@ test: $(VENV)/installed-dev
 test-oldest: $(OLDEST)/installed
 	$(OLDEST)/bin/python -m pytest -W 'ignore:Passing a non-Collection iterable:DeprecationWarning' \
 		tests/test_estimators.py tests/test_estimators_in_company.py
+
+# Chromium, for the tests that open the report in a browser and are skipped without one.
+browser:
+	command -v chromium || scripts/install-chromium
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -33,7 +38,7 @@ clean:
 
 # The stamps are files inside .venv: they go when it goes, and are stale when pyproject.toml is newer.
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[lab]'
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python

@@ -150,6 +150,33 @@ def test_columns_are_shared_by_runs_on_one_problem_and_go_with_it():
     assert gone() is None
 
 
+@pytest.mark.parametrize("method", ["lr-gd", "normalized-lr-gd"])
+@pytest.mark.parametrize("gamma", [0.3, 10.0, 100.0])
+def test_gram_at_finite_steps_holds_margins_within_roundings_of_direct_ones(method, gamma):
+    X, y, _ = sx.planted(300, 80, margin=0.02, offset=25.0, random_state=1)
+    problem = make_problem(X, y)
+    engine = make_engine("gram", problem, parse_method(method, gamma))
+    assert len(engine.state.short) == 300
+    seen = 0
+    for _ in range(40):
+        engine.advance(37, False)
+        seen += engine.c["n_need"] > engine.c["n_large"] > 0
+        Phi = engine.vector()
+        apart = np.abs(engine.state.m - engine.sheet.margins(Phi)) / (problem.r * np.linalg.norm(Phi))
+        assert apart.max() < 1e-12
+    assert seen or gamma < 1  # small changes did take the short columns
+
+
+def test_short_columns_are_left_out_where_memory_is_tight():
+    X, y, _ = sx.planted(100, 30, margin=0.1, random_state=0)
+    problem, how = make_problem(X, y), parse_method("lr-gd", 10.0)
+    tight, roomy = (make_engine(sx.Gram(memory=100 * 100 * size), problem, how) for size in (8, 12))
+    assert len(tight.state.short) == 0 and len(roomy.state.short) == 100
+    for engine in (tight, roomy):
+        engine.advance(50, False)
+    assert np.allclose(tight.phi(), roomy.phi(), rtol=1e-9, atol=1e-12)
+
+
 def test_gram_with_float32_columns_finds_a_separator_with_margins_off_by_less_than_1e_minus_6():
     X, y = planted(300, 100, 0.05, 2)
     exact = sx.solve(X, y, "lr-gd", step_size=1.0, engine="dense", max_iter=200, stop=None)

@@ -421,6 +421,7 @@ def test_names_from_data_files_are_escaped_in_the_report(tmp_path):
     assert "<img src=x" not in text
     assert not re.search(r'(src|href)="(?!data:image/svg|#)', text)
     assert "<script" not in text and "default-src 'none'" in text
+    assert "<img src=x" not in (tmp_path / "report.md").read_text()
 
 
 def test_a_report_without_experiments_of_a_section_has_no_empty_one():

@@ -7,7 +7,7 @@ the new weights differ from the nearest remembered ones (on CIFAR-10 about 100 c
 Margins kept this way drift by rounding, so a bound on the drift is carried along: |m_i - exact| ≤ r_i·drift. At γ = ∞
 a row whose sign the bound leaves open asks for a refresh (Φ from its coefficients, all margins anew), so the wrong sets
 are those of direct evaluation. At finite γ no sign is at stake, and the bound, which knows only the worst case, would
-ask at every step: there the refresh comes after FRESH steps, whose roundings gather to a few times those of a direct
+ask at every step: there the refresh comes after FRESH steps, whose roundings gather to some ten times those of a direct
 product. Changes of weight below TINY of the mean are left for later: all of them together stay under one such rounding.
 For the same reason changes below HALF of the mean take their columns rounded to float32, which are half as long.
 """

@@ -1,4 +1,4 @@
-"""The report: one HTML page with every picture inside it, that asks the network for nothing.
+"""The report: one HTML page with every picture inside it, that asks the network for nothing; and the same in Markdown.
 
 All text is escaped. Pictures are SVG as data of an image, so no script or name inside them can act on the page.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from separatrix.lab.evidence import Piece, notes_on
-from separatrix.lab.table import Table, as_html
+from separatrix.lab.table import Table, as_html, as_markdown
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
@@ -126,3 +126,32 @@ def text(value: object) -> str:
 def anchor(words: str) -> str:
     """A name for a link within the page."""
     return "".join(c if c.isalnum() else "-" for c in words.lower())
+
+
+def markdown(pieces: Sequence[Piece], theorems: Sequence[Table], facts: Mapping[str, Any], title: str) -> str:
+    """The report for a repository's pages; pictures are the PNG files beside it."""
+    parts = [f"# {plain(title)}", *(plain(note) for note in notes_on(pieces))]
+    for words in (*(s for _, s in SECTIONS), OTHER):
+        inside = [piece for piece in pieces if section_of(piece) == words]
+        parts += [f"## {words}"] if inside else []
+        for piece in unique(inside):
+            e = piece.experiment
+            same = [p.experiment for p in inside if p.signature == piece.signature]
+            parts += [f"### {plain(one.title)} ({one.id})" for one in same]
+            parts += [f"Claim: {plain(e.claim)}"] if e.claim else []
+            parts += [plain(sentence) for sentence in piece.sentences]
+            parts += [f"![{plain(e.title)}](figures/{joined(e.id, key)}.png)" for key in piece.pictures]
+            parts += [as_markdown(table).strip() for table in piece.tables.values()]
+    parts += ["## Theorems in numbers", *(as_markdown(table).strip() for table in theorems)] if theorems else []
+    known = Table("Machine, versions, seeds", ("what", "value"), [(key, str(value)) for key, value in facts.items()])
+    return "\n\n".join([*parts, as_markdown(known).strip()]) + "\n"
+
+
+def plain(words: str) -> str:
+    """Text in which Markdown sees no marks of its own, nor HTML."""
+    return html.escape(words, quote=False).replace("_", "\\_").replace("*", "\\*").replace("[", "\\[")
+
+
+def joined(name: str, key: str) -> str:
+    """A file's name: the experiment, and which of its parts."""
+    return f"{name}-{key}" if key else name

@@ -16,7 +16,7 @@ from separatrix.lab.crew import do_all, in_words
 from separatrix.lab.evidence import Piece, Results, notes_on, piece_of
 from separatrix.lab.machine import machine
 from separatrix.lab.material import at_hand
-from separatrix.lab.page import page
+from separatrix.lab.page import joined, markdown, page
 from separatrix.lab.plan import jobs_of
 from separatrix.lab.spec import Book, quick_book
 from separatrix.lab.store import Job, Store, write_whole
@@ -100,6 +100,7 @@ def reproduce(
         "Python": facts["python"],
         **{name: version for name, version in facts["packages"].items() if version},
     }
+    write_whole(out / "report.md", markdown(pieces, theorems, shown, title).encode())
     write_whole(out / "index.html", page(pieces, drawn, theorems, shown, failures, title).encode())
     return Report(out / "index.html", pieces, theorems, failures, time.perf_counter() - began)
 
@@ -141,8 +142,3 @@ def spec_of(piece: Piece) -> str:
         ],
     }
     return json.dumps(about, indent=1) + "\n"
-
-
-def joined(name: str, key: str) -> str:
-    """A file's name: the experiment, and which of its parts."""
-    return f"{name}-{key}" if key else name

@@ -105,12 +105,14 @@ def as_markdown(table: Table) -> str:
     """For a page in Markdown."""
 
     def line(cells: list[str]) -> str:
-        return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
+        return (
+            "| " + " | ".join(html.escape(" ".join(c.split()), quote=False).replace("|", "\\|") for c in cells) + " |"
+        )
 
     rule = ["---" if table.is_text(k) else "---:" for k in range(len(table.columns))]
     lines = [line(list(table.columns)), line(rule), *(line([cell(v) for v in row]) for row in table.rows)]
-    note = f"\n{table.note}\n" if table.note else ""
-    return f"**{table.title}**\n\n" + "\n".join(lines) + "\n" + note
+    note = f"\n{html.escape(table.note, quote=False)}\n" if table.note else ""
+    return f"**{html.escape(table.title, quote=False)}**\n\n" + "\n".join(lines) + "\n" + note
 
 
 def as_latex(table: Table) -> str:
@@ -118,7 +120,7 @@ def as_latex(table: Table) -> str:
     shape = "".join("l" if table.is_text(k) else "r" for k in range(len(table.columns)))
     head = " & ".join(tex(name) for name in table.columns)
     body = [" & ".join(tex(cell(v)) for v in row) + r" \\" for row in table.rows]
-    about = f"% {table.title}" + (f"\n% {table.note}" if table.note else "")
+    about = "\n".join(f"% {' '.join(words.split())}" for words in (table.title, table.note) if words)
     return "\n".join(
         [about, rf"\begin{{tabular}}{{{shape}}}", r"\hline", rf"{head} \\", r"\hline", *body, r"\hline"]
         + [r"\end{tabular}", ""]
