@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 
 from separatrix import solve
 from separatrix.checkpoint import Checkpoint
-from separatrix.lab import jobs, statistics, store, theorems
+from separatrix.lab import figures, jobs, statistics, store, theorems
 from separatrix.lab.crew import do_all, in_words
 from separatrix.lab.evidence import Results, correlations, piece_of
 from separatrix.lab.material import at_hand, sample
@@ -75,7 +75,24 @@ ENTRY = {"kind": "curves", "title": "mine", "panels": [{"data": "mnist"}]}
         ({"a": ENTRY | {"panels": [{"data": "mnist", "step_sizes": [-1.0]}]}}, "step_size must be positive"),
         ({"a": ENTRY | {"panels": "mnist"}}, "panels must be a list, got 'mnist'"),
         ({"a": ENTRY | {"seeds": "many"}}, "seeds must be a int, got 'many'"),
-        ({"a": {"kind": "theory", "title": "x"}}, "names no data"),
+        ({"a": {"kind": "theory", "title": "x"}}, "kind 'theory' needs data"),
+        ({"a": {"kind": "curves", "title": "x"}}, "kind 'curves' needs panels"),
+        ({"a": {"kind": "counts", "title": "x", "data": ["mnist"]}}, "kind 'counts' needs counts"),
+        ({"a": {"kind": "ranks", "title": "x", "data": ["mnist", "digits-7"]}}, "no data entry 'digits-7'"),
+        ({"a": {"kind": "ranks", "title": "x", "data": ["mnist", "eurosat"]}}, "takes one data entry"),
+        ({"a": {"kind": "growth", "title": "x", "methods": ["lr-gd"], "sizes": [1]}}, "sizes start at 2, got 1"),
+        (
+            {
+                "a": {
+                    "kind": "counts",
+                    "title": "x",
+                    "data": ["mnist"],
+                    "counts": [{"method": "lr-gd", "step_size": 10.0}],
+                    "ratios": [{"slower": "lr-gd 1", "faster": "lr-gd 10", "claimed": 2.0}],
+                }
+            },
+            "a ratio names 'lr-gd 1', did you mean 'lr-gd 10'?",
+        ),
         ({"a": 3}, "must be a table of names and values, got 3"),
         ({"data": {"b": {"rows": 3}}, "a": ENTRY}, "has no source"),
         ({"data": {"b": {"source": "mnist", "rows": 0}}, "a": ENTRY}, "at least 1, got 0"),
@@ -116,6 +133,24 @@ def test_an_experiment_of_ones_own_is_one_entry(tmp_path):
     assert (tmp_path / "out" / "figures" / "mine.svg").exists()
 
 
+def test_a_changed_file_is_run_again(tmp_path):
+    table = tmp_path / "my.csv"
+    table.write_text("a,y\n1,0\n-1,1\n")
+    mine = Material("mine", str(table), target="y")
+    first = at_hand(mine, [])
+    table.write_text("a,y\n1,0\n-1,1\n2,0\n")
+    second = at_hand(mine, [])
+    assert (
+        first.slug != second.slug
+        and walk_job(first, None, "perceptron", inf).describe() != walk_job(second, None, "perceptron", inf).describe()
+    )
+
+
+def test_a_dollar_in_a_title_is_no_formula(tmp_path):
+    line = figures.Line("lr-gd", 1.0, np.arange(3), np.array([0.5, 0.7, 1.0]))
+    assert figures.saved(figures.curves([figures.Chart("costs $5 and x_{", "accuracy", [line])]), "svg")
+
+
 # Data
 
 
@@ -146,6 +181,20 @@ def test_weights_of_imbalanced_rows_are_repeated_rows():
     for method in ("batch-perceptron", "normalized-batch-perceptron"):
         whole = solve(X, y, method)
         assert solve(rows.X, rows.y, method, sample_weight=rows.weight).n_iter == whole.n_iter > 1
+
+
+def test_the_perceptron_visits_repeated_rows_as_often_as_they_are_repeated():
+    uneven = replace(DIGITS, fraction=0.5, repeat=3)
+    rows = sample(uneven, 0)
+    found = jobs.perform(walk_job(uneven, 0, "perceptron", inf), rows, rows.problem, None, lambda t: False)
+    often = rows.weight.astype(int)
+    whole = solve(np.repeat(rows.X, often, axis=0), np.repeat(rows.y, often), "perceptron")
+    assert found.facts["n_iter"] == whole.n_iter and found.facts["n"] == often.sum()
+
+
+def test_the_display_follows_the_runs(tmp_path, capsys):
+    do_all([walk_job(DIGITS, None, "perceptron", inf)], Store(tmp_path), data_dir=None, workers=1, show=True)
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_the_weighted_worst_case_counts_as_the_whole_one_does(tmp_path):

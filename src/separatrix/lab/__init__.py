@@ -1,4 +1,6 @@
-"""The paper's experiments, and what their numbers look like on a page.
+"""The paper's experiments at one command: specs → jobs → results on disk → figures, tables, a report.
 
-`table` is rows with a title, `paper` computes the tables that `separatrix reproduce` prints.
+`spec` reads experiments from TOML, `material` their rows, `plan` says which `jobs` they need, `crew` gets them done and
+`store` keeps them; `evidence` turns results into `figures`, `table`s and sentences by way of `statistics`, `page` puts
+them on one page, and `reproduce` is all of it.
 """

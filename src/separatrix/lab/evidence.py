@@ -14,7 +14,7 @@ import numpy as np
 
 from separatrix.lab import figures
 from separatrix.lab.plan import jobs_of, seeds_of, steps_of, walk_job, worst_case_job
-from separatrix.lab.spec import Count, Experiment, Material
+from separatrix.lab.spec import Count, Experiment, Material, label
 from separatrix.lab.statistics import (
     Counts,
     in_percent,
@@ -85,7 +85,11 @@ def notes_on(pieces: Sequence[Piece]) -> list[str]:
     fewer = dict.fromkeys(f"{m.title} ({m.rows:,})" for m in used if m.capped and not m.instead_of)
     found = []
     if absent:
-        found.append(f"scikit-learn's digits 7/8 stand in for data whose files are not at hand: {'; '.join(absent)}.")
+        names = "; ".join(absent)
+        found.append(
+            f"scikit-learn's digits 7/8 stand in for data whose files are not at hand: {names}. "
+            "To have them: separatrix datasets fetch."
+        )
     if fewer:
         found.append(f"the quick profile takes fewer rows than the paper: {'; '.join(fewer)}.")
     return found
@@ -97,11 +101,6 @@ def distinct(experiment: Experiment, data: Mapping[str, Material]) -> list[Mater
 
 
 Shown = tuple[dict[str, Any], dict[str, Table], list[str]]
-
-
-def label(method: str, gamma: float) -> str:
-    """The name that a spec's ratios use: method and step size."""
-    return method if isinf(gamma) else f"{method} {gamma:g}"
 
 
 def describe(material: Material, result: Result) -> str:
@@ -144,9 +143,7 @@ def of_counts(experiment: Experiment, data: Mapping[str, Material], results: Res
     material = data[experiment.names()[0]]
     seeds = seeds_of(experiment)
     counts = {
-        label(c.method, c.step_size): np.array(
-            [results.count(walk_job(material, seed, c.method, c.step_size)) for seed in seeds]
-        )
+        c.label: np.array([results.count(walk_job(material, seed, c.method, c.step_size)) for seed in seeds])
         for c in experiment.counts
     }
     comparable = material.as_printed
@@ -156,10 +153,7 @@ def of_counts(experiment: Experiment, data: Mapping[str, Material], results: Res
     tables = {"": table} | ({"ratios": claims} if experiment.ratios else {})
     if one:
         return {}, tables, sentences
-    panels = [
-        (label(c.method, c.step_size), counts[label(c.method, c.step_size)], c.printed if comparable else None)
-        for c in experiment.counts
-    ]
+    panels = [(c.label, counts[c.label], c.printed if comparable else None) for c in experiment.counts]
     if comparable:
         sentences += [where_the_paper_falls(experiment, counts)]
     return {"": figures.histograms(panels)}, tables, sentences
@@ -170,7 +164,7 @@ def exact_table(experiment: Experiment, counts: Mapping[str, Counts], comparable
     rows: list[Row] = []
     failures = []
     for c in experiment.counts:
-        ours = counts[label(c.method, c.step_size)][0]
+        ours = counts[c.label][0]
         number = None if isinf(ours) else int(ours)
         printed = c.printed if comparable else None
         rows.append((figures.NAMES[c.method], c.step_size, printed, number))
@@ -185,7 +179,7 @@ def seeds_table(experiment: Experiment, counts: Mapping[str, Counts], comparable
     """Median, quartiles and range over the seeds, and where the paper's value falls."""
     rows: list[Row] = []
     for c in experiment.counts:
-        found = counts[label(c.method, c.step_size)]
+        found = counts[c.label]
         low, middle, high = (quantile(found, q) for q in (0.25, 0.5, 0.75))
         printed = c.printed if comparable else None
         share, p = rank_of(printed, found) if printed is not None else (None, None)
@@ -233,7 +227,7 @@ def where_the_paper_falls(experiment: Experiment, counts: Mapping[str, Counts]) 
     odd: list[str] = []
     for c in experiment.counts:
         if c.printed is not None:
-            share, p = rank_of(c.printed, counts[label(c.method, c.step_size)])
+            share, p = rank_of(c.printed, counts[c.label])
             (usual if p > 0.05 else odd).append(f"{said(c)} ({in_percent(share)} of subsamples below, p = {p:.2g})")
     words = []
     if usual:
@@ -246,7 +240,7 @@ def where_the_paper_falls(experiment: Experiment, counts: Mapping[str, Counts]) 
 
 def said(c: Count) -> str:
     """The paper's value with its row."""
-    return f"{c.printed:,} for {label(c.method, c.step_size)}"
+    return f"{c.printed:,} for {c.label}"
 
 
 def of_alignment(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
@@ -270,9 +264,18 @@ def of_alignment(experiment: Experiment, data: Mapping[str, Material], results: 
         rows,
         note="‖θ_t/γ - θ̂_t‖/‖θ̂_t‖; sets part at: the first t at which other rows are on the wrong side, empty if never",
     )
-    at = f"{experiment.step_sizes[-1]:g}"
-    sentence = f"At step size {at} the largest relative difference in {experiment.iterations} iterations is, on "
-    return {"": figures.alignment(panels)}, {"": table}, [sentence + "; ".join(worst) + "."]
+    largest = [float(lines[-1][2].max()) for _, lines in panels]
+    shrinks = all(lines[-1][2].max() < lines[0][2].max() for _, lines in panels)
+    sentence = (
+        f"{verdict(shrinks and max(largest) < 0.01)}: at step size {experiment.step_sizes[-1]:g} the largest relative "
+        f"difference in {experiment.iterations} iterations is, on {'; '.join(worst)}."
+    )
+    return {"": figures.alignment(panels)}, {"": table}, [sentence]
+
+
+def verdict(holds: bool) -> str:
+    """The first words of a sentence of evidence."""
+    return "For the claim" if holds else "Against the claim"
 
 
 def of_ranks(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
@@ -309,8 +312,9 @@ def of_ranks(experiment: Experiment, data: Mapping[str, Material], results: Resu
     )
     known = values[~np.isnan(values)]
     sentence = (
-        f"Over all recorded iterations and seeds the median correlation is {np.median(known):.2f}; it is negative, the "
-        f"loss pointing the wrong way, in {in_percent(float((known < 0).mean()))} of them."
+        f"{verdict(bool(np.median(known) < 0))}: over all recorded iterations and seeds the median correlation is "
+        f"{np.median(known):.2f}; it is negative, the loss pointing the wrong way, in "
+        f"{in_percent(float((known < 0).mean()))} of them."
     )
     return {"": figures.ranks(title, np.array(times), quartiles)}, {"": table}, [sentence]
 
@@ -334,14 +338,17 @@ def of_growth(experiment: Experiment, data: Mapping[str, Material], results: Res
         b, error = slope(sizes, counts)
         lines.append((method, gamma, sizes, counts))
         rows.append((figures.NAMES[method], gamma, *(int(c) for c in counts), b, error))
-        slopes.append(f"{label(method, gamma)} {b:.3f}")
+        slopes.append((method, f"{label(method, gamma)} {b:.3f}", b))
     table = Table(
         experiment.title,
         ("method", "step size", *(f"n = {n:,}" for n in experiment.sizes), "slope", "± s.e."),
         rows,
         note="slope: exponent b of counts ≈ a·n^b, least squares on logarithms",
     )
-    return {"": figures.growth(lines)}, {"": table}, [f"Fitted exponents of n: {', '.join(slopes)}."]
+    grows = ("batch-perceptron", "lr-gd")
+    holds = all(abs(b - 1) < 0.1 if method in grows else b < 0.1 for method, _, b in slopes)
+    told = f"{verdict(holds)}: fitted exponents of n are {', '.join(words for _, words, _ in slopes)}."
+    return {"": figures.growth(lines)}, {"": table}, [told]
 
 
 def of_theory(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:

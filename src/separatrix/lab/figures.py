@@ -101,13 +101,18 @@ def curves(charts: Sequence[Chart]) -> Figure:
         elif chart.metric == "accuracy":
             floor = min((float(np.quantile(line.y[line.x >= 1], 0.05)) for line in chart.lines), default=0.0)
             ax.set_ylim(max(0.0, min(0.9, floor) - 0.05), 1.01)
-        ax.set_title(chart.title, fontsize=10)
+        ax.set_title(words(chart.title), fontsize=10)
         finish(ax, "iteration", LABELS[chart.metric])
     axes[0].legend(fontsize=7, frameon=False, loc="best")
     for ax, chart in zip(axes[1:], charts[1:], strict=True):
         if [line.label for line in chart.lines] != [line.label for line in charts[0].lines]:
             ax.legend(fontsize=7, frameon=False, loc="best")
     return figure
+
+
+def words(text: str) -> str:
+    """Text that matplotlib prints as it is: a dollar sign opens no formula."""
+    return text.replace("$", r"\$")
 
 
 def finish(ax: Axes, x: str, y: str) -> None:
@@ -130,7 +135,7 @@ def alignment(panels: Sequence[tuple[str, Sequence[tuple[float, NDArray[Any], ND
                 ax.plot([parted], [apart[parted]], "o", color=PALETTE[k % len(PALETTE)], ms=4)
         ax.set_xscale("log")
         ax.set_yscale("log")
-        ax.set_title(title, fontsize=10)
+        ax.set_title(words(title), fontsize=10)
         finish(ax, "iteration", "‖θ_t/γ - θ̂_t‖ / ‖θ̂_t‖")
     axes[0].legend(fontsize=7, frameon=False)
     return figure
@@ -145,7 +150,7 @@ def ranks(title: str, t: NDArray[Any], quartiles: NDArray[Any]) -> Figure:
     ax.axhline(0.0, color="black", lw=0.6)
     ax.set_xscale("log")
     ax.set_ylim(-1.05, 1.05)
-    ax.set_title(title, fontsize=10)
+    ax.set_title(words(title), fontsize=10)
     ax.legend(fontsize=7, frameon=False)
     finish(ax, "iteration", "rank correlation of loss\nand iterations still needed")
     return figure
@@ -181,7 +186,7 @@ def histograms(panels: Sequence[tuple[str, NDArray[Any], int | None]]) -> Figure
         if printed is not None:
             ax.axvline(printed, color="#D55E00", lw=1.5, label=f"paper: {printed:,}")
             ax.legend(fontsize=7, frameon=False)
-        ax.set_title(title, fontsize=9)
+        ax.set_title(words(title), fontsize=9)
         finish(ax, "iterations", "subsamples" if ax in axes[::across] else "")
     return figure
 

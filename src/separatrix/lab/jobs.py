@@ -18,7 +18,7 @@ from separatrix.lab.store import Job, Result
 from separatrix.loop import Walk, solve
 from separatrix.margin import max_margin
 from separatrix.methods import TABLE, parse_method
-from separatrix.problem import Problem
+from separatrix.problem import Problem, make_problem
 from separatrix.trace import Recorder
 
 SEED = 0  # of the perceptron's order, which is cyclic
@@ -30,6 +30,9 @@ def perform(job: Job, sample: Sample, problem: Problem, checkpoint: Checkpoint |
     """The job's result."""
     facts: dict[str, Any]
     if job.kind == "walk":
+        if sample.weight is not None and TABLE[job.method][2]:  # the perceptron takes no weights: rows as often instead
+            often = sample.weight.astype(int)
+            problem = make_problem(np.repeat(sample.X, often, axis=0), np.repeat(sample.y, often))
         return walk(job, problem, checkpoint, tell)
     if job.kind == "align":
         return align(job, problem, tell)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.datasets import load
 from separatrix.files import labelled
-from separatrix.lab.spec import IMAGES, Material
+from separatrix.lab.spec import IMAGES, MADE, Material
 from separatrix.problem import Problem, make_problem
 from separatrix.theory import two_samples, worst_case
 
@@ -28,7 +29,7 @@ DIGITS = (7, 8)
 class Sample:
     """Rows, labels and weights of one seed, and the problem they make."""
 
-    X: NDArray[Any]
+    X: Any  # an array, or a CSR matrix from a file
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
 
@@ -39,9 +40,11 @@ class Sample:
 
 
 def at_hand(material: Material, found: Collection[str]) -> Material:
-    """The entry itself, or the digits in its place where its images are not among those found."""
-    if material.source not in IMAGES or material.source in found:
+    """The entry itself, a file's with its digest; or the digits, where its images are not among those found."""
+    if material.source in MADE or material.source in found:
         return material
+    if material.source not in IMAGES:
+        return replace(material, digest=blake2b(Path(material.source).read_bytes(), digest_size=6).hexdigest())
     names = material.title or material.source
     rows = None if material.rows is None or material.rows >= 350 else material.rows
     return replace(
@@ -71,16 +74,16 @@ def sample(material: Material, seed: int | None, data_dir: str | None = None) ->
         return Sample(X, y, None)
     X, y = everything(material.source, material.classes, material.scaling, material.target, data_dir)
     n = len(y)
-    if material.repeat > 1 or material.fraction < 1:
+    if material.repeat > 1 or material.fraction < 1:  # those of theory.imbalanced
         kept = np.random.default_rng(0 if seed is None else seed).choice(n, round(material.fraction * n), replace=False)
         rows = np.sort(kept)
     elif seed is None:
         rows = np.arange(n if material.rows is None else min(material.rows, n))
     else:
         size = material.rows if material.rows is not None and material.rows < n else n // 2
-        rows = np.random.default_rng(seed).choice(n, size, replace=False)
+        rows = np.random.default_rng(seed).permutation(n)[:size]  # those of datasets.load(n=…, seed=…)
     whole = len(rows) == n and np.array_equal(rows, np.arange(n))
-    chosen, labels = (X, y) if whole else (np.ascontiguousarray(X[rows]), y[rows])
+    chosen, labels = (X, y) if whole else (X[rows], y[rows])
     if material.repeat == 1:
         return Sample(chosen, labels, None)
     often = labels.max() if material.repeated == "larger" else labels.min()
@@ -90,7 +93,7 @@ def sample(material: Material, seed: int | None, data_dir: str | None = None) ->
 @lru_cache(maxsize=2)
 def everything(
     source: str, classes: tuple[int, int] | None, scaling: str, target: str | None, data_dir: str | None
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[Any, NDArray[Any]]:
     """All rows of a source, kept for the next seed."""
     if source == "digits":
         from sklearn.datasets import load_digits
@@ -102,4 +105,4 @@ def everything(
     if source in IMAGES:
         return load(source, classes=classes, scale="unit" if scaling == "unit" else "signed", data_dir=data_dir)
     X, y, _ = labelled(Path(source), target=target)
-    return np.asarray(X), np.asarray(y)
+    return X, np.asarray(y)

@@ -20,14 +20,22 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.resources import files
-from math import inf
+from math import inf, isinf
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
 from separatrix.methods import TABLE, nearest, parse_method
 
-KINDS = ("curves", "counts", "alignment", "ranks", "growth", "theory", "verdict")
+NEEDS = {
+    "curves": ("panels",),
+    "counts": ("data", "counts"),
+    "alignment": ("data", "step_sizes"),
+    "ranks": ("data", "step_sizes"),
+    "growth": ("methods", "sizes"),
+    "theory": ("data", "methods"),
+    "verdict": ("data",),
+}
 METRICS = ("accuracy", "errors", "loss", "grad_norm", "theta_norm", "min_margin")
 STEP_SIZES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 IMAGES = ("mnist", "fashion-mnist", "cifar-10", "eurosat")
@@ -48,6 +56,7 @@ class Material:
     budget_below_10, budget_below_1 : for smaller steps, which would take for ever
     instead_of : the data set that this one stands in for
     capped : whether the quick profile took fewer rows than the entry says
+    digest : of the file's content, so that runs on a changed file are not taken for these
     """
 
     name: str
@@ -65,6 +74,7 @@ class Material:
     budget_below_1: int = 100_000
     instead_of: str = ""
     capped: bool = False
+    digest: str = ""
 
     @property
     def as_printed(self) -> bool:
@@ -77,7 +87,8 @@ class Material:
         words = [Path(self.source).stem if self.source not in (*IMAGES, *MADE) else self.source]
         words += [str(c) for c in self.classes or ()]
         words += [str(self.rows) if self.rows else "all", self.scaling]
-        words += [f"{self.fraction:g}-{self.repeated}-x{self.repeat}"] if self.repeat > 1 else []
+        words += [f"{self.fraction:g}-{self.repeated}-x{self.repeat}"] if self.repeat > 1 or self.fraction < 1 else []
+        words += [self.digest] if self.digest else []
         return "-".join("".join(c if c.isalnum() or c in ".-" else "_" for c in word) for word in words)
 
     def limit(self, step_size: float) -> int:
@@ -100,6 +111,11 @@ class Panel:
             yield from ((method, gamma) for gamma in (self.step_sizes if TABLE[method][0] else (inf,)))
 
 
+def label(method: str, gamma: float) -> str:
+    """A run's name: the method, and its step size where it has one."""
+    return method if isinf(gamma) else f"{method} {gamma:g}"
+
+
 @dataclass(frozen=True)
 class Count:
     """One row of a table of counts; `printed` is the paper's value, None where it has none."""
@@ -107,6 +123,11 @@ class Count:
     method: str
     step_size: float
     printed: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The name that ratios use."""
+        return label(self.method, self.step_size)
 
 
 @dataclass(frozen=True)
@@ -219,7 +240,7 @@ def quick_book(book: Book) -> Book:
 
 
 def _material(name: str, entry: Any, where: str) -> Material:
-    known = _fields(Material, entry, where, without=("name", "instead_of", "capped"))
+    known = _fields(Material, entry, where, without=("name", "instead_of", "capped", "digest"))
     if "source" not in known:
         raise ValueError(f"{where} has no source: a data set ({', '.join((*IMAGES, *MADE))}) or a file.")
     if known.get("scaling", "signed") not in ("signed", "unit"):
@@ -241,8 +262,8 @@ def _experiment(key: str, entry: Any, data: Mapping[str, Material], where: str) 
     for name in ("kind", "title"):
         if name not in known:
             raise ValueError(f"{where} has no {name}.")
-    if known["kind"] not in KINDS:
-        raise ValueError(f"{where}: unknown kind {known['kind']!r}{nearest(known['kind'], KINDS)}; {', '.join(KINDS)}.")
+    if known["kind"] not in NEEDS:
+        raise ValueError(f"{where}: unknown kind {known['kind']!r}{nearest(known['kind'], NEEDS)}; {', '.join(NEEDS)}.")
     parts: tuple[tuple[str, type[Any]], ...] = (("panels", Panel), ("counts", Count), ("ratios", Ratio))
     for name, kind in parts:
         known[name] = tuple(kind(**_fields(kind, one, f"{where}, {name}")) for one in known.get(name, ()))
@@ -258,8 +279,18 @@ def _experiment(key: str, entry: Any, data: Mapping[str, Material], where: str) 
     for name in experiment.names():
         if name not in data:
             raise ValueError(f"{where}: no data entry {name!r}{nearest(name, data)}; there are: {', '.join(data)}.")
-    if not experiment.names() and experiment.kind != "growth":
-        raise ValueError(f"{where} names no data: add data = [...] or panels.")
+    for name in NEEDS[experiment.kind]:
+        if not (experiment.names() if name == "data" else getattr(experiment, name)):
+            raise ValueError(f"{where}: kind {experiment.kind!r} needs {name} = [...], and there is none.")
+    if experiment.kind in ("counts", "ranks") and len(experiment.names()) > 1:
+        raise ValueError(f"{where}: kind {experiment.kind!r} takes one data entry, got {list(experiment.names())!r}.")
+    rows = [count.label for count in experiment.counts]
+    for name in (name for ratio in experiment.ratios for name in (ratio.slower, ratio.faster)):
+        if name not in rows:
+            raise ValueError(f"{where}: a ratio names {name!r}{nearest(name, rows)}; counts are: {', '.join(rows)}.")
+    for n in experiment.sizes:
+        if _whole(n, f"{where}, sizes") < 2:
+            raise ValueError(f"{where}: sizes start at 2, got {n}.")
     return experiment
 
 

@@ -63,12 +63,13 @@ class Job:
     def describe(self) -> dict[str, Any]:
         """What identifies the work: the rows and what is done to them, not what the entry is called or may cost."""
         rows = asdict(self.data)
-        kept = ("source", "target", "classes", "rows", "scaling", "fraction", "repeat", "repeated")
+        kept = ("target", "classes", "rows", "scaling", "fraction", "repeat", "repeated")
+        source = rows["digest"] or rows["source"]
         step = "inf" if np.isinf(self.step_size) else float(self.step_size).hex()
         return {
             "format": FORMAT,
             "kind": self.kind,
-            "data": {name: rows[name] for name in kept},
+            "data": {"source": source} | {name: rows[name] for name in kept},
             "seed": self.seed,
             "method": self.method,
             "step size": step,
