@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from separatrix import estimators
-from separatrix.bench import classifiers, growth, peers, speed
+from separatrix.bench import classifiers, growth, peers, profile, speed
+from separatrix.lab.spec import paper_book, parse_book
 from separatrix.methods import parse_method
 from separatrix.theory import planted
 
@@ -142,3 +143,30 @@ def test_the_scale_of_the_intercept_changes_bounds_and_counts(monkeypatch):
     assert bound[0.2] < 1.2 * min(bound.values()) and bound[5.0] > 5 * bound[0.2]
     assert all(s.perceptron is not None and s.perceptron <= s.bound for s in scales)
     assert len(classifiers.scale_table(scales).rows) == len(scales)
+
+
+def test_the_papers_runs_are_compared_one_by_one_and_measured_once(monkeypatch, tmp_path):
+    monkeypatch.setattr(profile, "LOOP", 4)
+    monkeypatch.setattr(profile, "PAUSE", 0.0)
+    monkeypatch.setattr(profile, "available", lambda data_dir: [])
+    panel = {"data": "mnist", "methods": ["lr-gd", "batch-perceptron"], "step_sizes": [1, 100]}
+    book = parse_book({"a": {"kind": "curves", "title": "a", "panels": [panel]}}, "a.toml", paper_book())
+    (jobs,) = profile.groups(book)
+    lines = list(profile.measure(jobs, tmp_path))
+    assert {(line.method, line.step_size) for line in lines} == {
+        ("batch-perceptron", "inf"),
+        ("lr-gd", 1.0),
+        ("lr-gd", 100.0),
+    }
+    for line in lines:
+        assert line.loop == sum(line.halves) / 2 * line.iterations
+        assert line.ratio == line.loop / (line.ours + line.set_up)
+    every, together = profile.tables(lines)
+    assert len(every.rows) == 3
+    assert together.rows[-1][2:5] == (3, sum(x.ours + x.set_up for x in lines), sum(x.loop for x in lines))
+    monkeypatch.setattr(profile, "walk", lambda *words: pytest.fail("measured again"))
+    assert list(profile.measure(jobs, tmp_path)) == [line for job in jobs for line in lines if named(line, job)]
+
+
+def named(line, job):
+    return (line.method, float(line.step_size)) == (job.method, job.step_size)

@@ -1,9 +1,9 @@
 """The paper's runs against the same iterations in a plain NumPy loop, every run in a line.
 
 Each run is made here on all threads, between two halves of LOOP iterations of the NumPy loop on the same rows; the
-loop's whole run is its time per iteration times our count, since it makes the same updates. Columns of G are computed
-before the first run on a data set, and their time is shared by the runs that use them. Lines are kept in a folder, so
-that an interrupted measurement continues.
+loop's whole run is its time per iteration times our count, since it makes the same updates. Perceptrons come first and
+pay for the columns of G that they need; where finite steps go by columns, the rest are then computed, and that time is
+shared by those runs. Lines are kept in a folder, so that an interrupted measurement continues.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from math import inf
+from math import inf, isfinite, isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,11 @@ import numpy as np
 
 from separatrix.bench.peers import numpy_loop
 from separatrix.datasets import available
-from separatrix.engines import choose
 from separatrix.engines.gram import fill_columns
 from separatrix.lab.crew import rows_of
 from separatrix.lab.figures import NAMES
-from separatrix.lab.jobs import walk, warm_up
-from separatrix.lab.material import Sample, at_hand, sample
+from separatrix.lab.jobs import on_columns, walk, warm_up
+from separatrix.lab.material import at_hand, sample
 from separatrix.lab.plan import jobs_of
 from separatrix.lab.spec import Book, quick_book
 from separatrix.lab.store import Job, Store, write_whole
@@ -82,21 +81,22 @@ def measure(jobs: Sequence[Job], folder: Path, data_dir: str | None = None) -> I
     rows = sample(jobs[0].data, jobs[0].seed, data_dir)
     problem = rows.problem
     warm_up()
-    on_columns = [job for job in jobs if choose("auto", problem, parse_method(job.method, job.step_size)) == "gram"]
-    began = time.perf_counter()
-    if on_columns:
-        fill_columns(problem)
-    share = (time.perf_counter() - began) / max(len(on_columns), 1)
+    sharing = [job for job in jobs if on_columns(problem, parse_method(job.method, job.step_size))]
     Z = rows.X * np.where(rows.y == rows.y.max(), 1.0, -1.0)[:, None]
-    for job in jobs:
+    share = nan
+    for job in sorted(jobs, key=lambda job: isfinite(job.step_size)):
         line = read(folder, job)
         if line is None:
-            line = compare(job, rows, problem, Z, share if job in on_columns else 0.0, store)
+            if job in sharing and isnan(share):
+                began = time.perf_counter()
+                fill_columns(problem)
+                share = (time.perf_counter() - began) / len(sharing)
+            line = compare(job, problem, Z, share if job in sharing else 0.0, store)
             write_whole(place(folder, job), json.dumps(asdict(line)).encode())
         yield line
 
 
-def compare(job: Job, rows: Sample, problem: Problem, Z: Any, share: float, store: Store) -> Line:
+def compare(job: Job, problem: Problem, Z: Any, share: float, store: Store) -> Line:
     """Half of the loop, our run, the other half."""
     halves = [loop_seconds(job, Z)]
     time.sleep(PAUSE)

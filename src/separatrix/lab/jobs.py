@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from separatrix.lab.material import Sample
 from separatrix.lab.store import Job, Result
 from separatrix.loop import Walk, solve
 from separatrix.margin import max_margin
-from separatrix.methods import TABLE, parse_method
+from separatrix.methods import TABLE, Method, parse_method
 from separatrix.problem import Problem, make_problem
 from separatrix.trace import Recorder
 
@@ -57,6 +57,15 @@ def about(problem: Problem) -> dict[str, Any]:
     return {"n": round(problem.size), "d": problem.d, "R": problem.R, "rows": fingerprint(problem)}
 
 
+def on_columns(problem: Problem, method: Method) -> bool:
+    """Whether a run takes all columns of G beforehand, shared by all runs on these rows.
+
+    At a finite step size the last bits of a product depend on which columns are there, and large steps make more of
+    them: with all of them there, a run does not depend on the runs before it. At γ = ∞ wrong sets are exact either way.
+    """
+    return isfinite(method.gamma) and choose("auto", problem, method) == "gram"
+
+
 @cache
 def warm_up() -> None:
     """Let every kernel be compiled, or read from the cache, before a run is timed."""
@@ -72,8 +81,8 @@ def walk(job: Job, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) 
     """One run with its trace; it continues from the checkpoint of an interrupted one."""
     warm_up()
     method = parse_method(job.method, job.step_size)
-    if choose("auto", problem, method) == "gram":
-        fill_columns(problem)  # shared by all runs on these rows
+    if on_columns(problem, method):
+        fill_columns(problem)
     run = Walk(
         problem,
         method,
