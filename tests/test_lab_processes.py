@@ -72,8 +72,8 @@ def test_a_sweep_killed_in_the_middle_ends_in_the_tables_of_an_undisturbed_one(s
     while len(list((tmp_path / "killed").rglob("*.npz"))) < 5:
         assert killed.poll() is None and time.monotonic() < until
         time.sleep(0.005)
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.communicate()
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=60)  # its workers notice, and end too
     finished = {p: p.stat().st_mtime_ns for p in (tmp_path / "killed").rglob("*.npz") if not p.name.startswith(".")}
     assert 5 <= len(finished) < 16
     assert not (tmp_path / "killed" / "index.html").exists()
@@ -128,7 +128,7 @@ def quick(tmp_path_factory):
     """The whole quick profile without any data."""
     before = os.environ.pop(VARIABLE, None)
     try:
-        return reproduce(paper_book(), ["all"], out=tmp_path_factory.mktemp("report"))
+        return reproduce(paper_book(), ["all"], out=tmp_path_factory.mktemp("report"), theorems=True)
     finally:
         if before is not None:
             os.environ[VARIABLE] = before

@@ -95,6 +95,7 @@ def reproduce(
             data_dir=None if data_dir is None else str(data_dir),
             workers=jobs,
             show=sys.stderr.isatty(),
+            theorems=not files and (not what or "all" in what),
         )
         for table in report.tables:
             console.print(render(table), "")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from functools import partial
 from itertools import groupby
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -98,40 +98,64 @@ def do_one(job: Job, rows: Any, problem: Any, store: Store, told: Callable[[Word
 def in_processes(
     groups: Sequence[list[Job]], folder: Path, data_dir: str | None, workers: int, told: Callable[[Word], None]
 ) -> None:
-    """Groups in several processes, each with its part of the cores."""
+    """Groups in several processes, each with its part of the cores; what goes wrong in one ends all."""
     context = get_context("spawn")
-    with context.Manager() as manager:
-        words = manager.Queue()
-        threads = max(1, (os.cpu_count() or 1) // workers)
-        with ProcessPoolExecutor(workers, context, initializer=settle, initargs=(threads,)) as pool:
-            waiting = {pool.submit(do_group_telling, group, folder, data_dir, words) for group in groups}
+    todo, words = context.Queue(), context.Queue()
+    for group in [*groups, *([None] * workers)]:
+        todo.put(group)
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    crew = [
+        context.Process(target=labour, args=(todo, words, folder, data_dir, threads), daemon=True)
+        for _ in range(min(workers, len(groups)))
+    ]
+    try:
+        for worker in crew:
+            worker.start()
+        while True:
+            going = any(worker.is_alive() for worker in crew)
             try:
-                while waiting:
-                    done, waiting = wait(waiting, timeout=0.1)
-                    while True:
-                        try:
-                            told(words.get_nowait())
-                        except queue.Empty:
-                            break
-                    for future in done:
-                        future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+                word = words.get(timeout=0.1)
+            except queue.Empty:
+                if not going:
+                    break
+                continue
+            if isinstance(word, Exception):
+                raise word
+            told(word)
+        for worker in crew:
+            if worker.exitcode:
+                raise ChildProcessError(
+                    f"a worker process ended with exit code {worker.exitcode}; finished runs are kept, run the same "
+                    "command again (with --jobs 1 if memory is short)."
+                )
+    finally:
+        for worker in crew:
+            worker.terminate()
 
 
-def settle(threads: int) -> None:
-    """A worker's first act: keep to its share of the cores."""
+def labour(todo: Any, words: Any, folder: Path, data_dir: str | None, threads: int) -> None:
+    """A worker: group after group on its share of the cores, as long as there are any and anyone waits for them."""
     from numba import set_num_threads
     from threadpoolctl import threadpool_limits
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who waits
     set_num_threads(threads)
     threadpool_limits(threads)
+    parent = parent_process()
 
+    def told(word: Word) -> None:
+        if parent is not None and not parent.is_alive():
+            os._exit(1)
+        words.put(word)
 
-def do_group_telling(group: list[Job], folder: Path, data_dir: str | None, words: Any) -> None:
-    """`do_group` in another process."""
-    do_group(group, folder, data_dir, partial(words.put))
+    try:
+        while (group := todo.get()) is not None:
+            do_group(group, folder, data_dir, told)
+    except (ValueError, OSError, ImportError) as error:
+        kind = next(kind for kind in (ValueError, ImportError, OSError) if isinstance(error, kind))
+        words.put(kind(str(error)))
+    except Exception:
+        words.put(RuntimeError(traceback.format_exc()))
 
 
 def cost(job: Job) -> float:

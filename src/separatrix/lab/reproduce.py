@@ -57,9 +57,13 @@ def reproduce(
     data_dir: str | None = None,
     workers: int | None = None,
     show: bool = False,
+    theorems: bool = False,
     title: str = "From logistic regression to the perceptron: the experiments",
 ) -> Report:
-    """Run what is not yet run, then write `out`/index.html, and figures and tables beside it."""
+    """Run what is not yet run, then write `out`/index.html, and figures and tables beside it.
+
+    `theorems` adds the two theorems in numbers.
+    """
     if profile not in PROFILES:
         raise ValueError(f"unknown profile {profile!r}; profiles: {', '.join(PROFILES)}.")
     need_matplotlib()
@@ -75,8 +79,8 @@ def reproduce(
     busy = do_all(jobs, store, data_dir=data_dir, workers=workers, show=show)
     results = Results(store)
     pieces = tuple(piece_of(experiment, data, results) for experiment in chosen)
-    theorems = tuple(theorem_tables()) if "all" in wanted else ()
-    tables = [*(t for piece in pieces for t in piece.tables.values()), *theorems]
+    proven = tuple(theorem_tables()) if theorems else ()
+    tables = [*(t for piece in pieces for t in piece.tables.values()), *proven]
     failures = tuple(failure for table in tables for failure in table.failures)
     drawings: dict[tuple[object, ...], dict[str, dict[str, bytes]]] = {}
     for piece in pieces:
@@ -100,9 +104,9 @@ def reproduce(
         "Python": facts["python"],
         **{name: version for name, version in facts["packages"].items() if version},
     }
-    write_whole(out / "report.md", markdown(pieces, theorems, shown, title).encode())
-    write_whole(out / "index.html", page(pieces, drawn, theorems, shown, failures, title).encode())
-    return Report(out / "index.html", pieces, theorems, failures, time.perf_counter() - began)
+    write_whole(out / "report.md", markdown(pieces, proven, shown, title).encode())
+    write_whole(out / "index.html", page(pieces, drawn, proven, shown, failures, title).encode())
+    return Report(out / "index.html", pieces, proven, failures, time.perf_counter() - began)
 
 
 def need_matplotlib() -> None:
