@@ -52,7 +52,7 @@ class Material:
     rows : the first so many, or with a seed so many at random; all when not given
     fraction, repeat : the appendix's imbalance: keep this part of all rows, then take one class so many times,
     repeated : that class, "larger" or "smaller" by its number
-    budget : iterations for the perceptrons and for step sizes from 10 up
+    budget : iterations for the perceptrons and for step sizes from 10 up; 50 times as many updates one row at a time
     budget_below_10, budget_below_1 : for smaller steps, which would take for ever
     instead_of : the data set that this one stands in for
     capped : whether the quick profile took fewer rows than the entry says
