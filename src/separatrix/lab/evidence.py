@@ -22,6 +22,7 @@ from separatrix.lab.statistics import (
     quantile,
     rank_correlation,
     rank_of,
+    ratio_ends,
     slope,
     spread,
 )
@@ -203,21 +204,25 @@ def ratio_table(experiment: Experiment, counts: Mapping[str, Counts], comparable
     sentences = []
     for r in experiment.ratios:
         middle, low, high = median_ratio(counts[r.slower], counts[r.faster])
-        rows.append((f"{r.slower} / {r.faster}", r.claimed if comparable else None, middle, (low, high)))
-        if comparable:
-            alone = len(counts[r.slower]) == 1
-            how = f"{middle:.4g}, no randomness" if alone else f"{middle:.3g}, 95 % interval {low:.3g} to {high:.3g}"
-            inside = (
-                "agrees with"
-                if (low <= r.claimed <= high or abs(middle - r.claimed) < 0.06 * r.claimed)
-                else ("is more than" if low > r.claimed else "is less than")
+        alone = len(counts[r.slower]) == 1
+        share, p = rank_of(r.claimed, ratio_ends(counts[r.slower], counts[r.faster])[0])
+        rank = (in_percent(share), p) if comparable and not alone else (None, None)
+        rows.append((f"{r.slower} / {r.faster}", middle, (low, high), r.claimed if comparable else None, *rank))
+        if comparable and alone:
+            exact = f"ours is {middle:.4g} times ({r.slower} / {r.faster}), and there is no chance in it"
+            sentences.append(f"The paper says {r.text}; {exact}.")
+        elif comparable:
+            inside = "agrees" if low <= r.claimed <= high else "is more" if low > r.claimed else "is less"
+            sentences.append(
+                f"The paper says {r.text}; our median of {r.slower} / {r.faster} is {middle:.3g}, 95 % interval "
+                f"{low:.3g} to {high:.3g}, which {inside}; {in_percent(share)} of our subsamples are below the "
+                f"paper's, p = {p:.2g}."
             )
-            sentences.append(f"The paper says {r.text}; our median ratio {r.slower} / {r.faster} {inside} it: {how}.")
     return Table(
         f"{experiment.title}: ratios within each subsample",
-        ("iterations", "paper", "median", "95 % interval"),
+        ("iterations", "median", "95 % interval", "paper", "subsamples below it", "p"),
         rows,
-        note="bootstrap over subsamples, both methods of a subsample drawn together",
+        note="interval: of the median, bootstrap over subsamples, both methods of a subsample drawn together",
     ), sentences
 
 
