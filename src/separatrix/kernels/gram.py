@@ -7,9 +7,9 @@ the new weights differ from the nearest remembered ones (on CIFAR-10 about 100 c
 Margins kept this way drift by rounding, so a bound on the drift is carried along: |m_i - exact| ≤ r_i·drift. At γ = ∞
 a row whose sign the bound leaves open asks for a refresh (Φ from its coefficients, all margins anew), so the wrong sets
 are those of direct evaluation. At finite γ no sign is at stake, and the bound, which knows only the worst case, would
-ask at every step: there the refresh comes after FRESH steps, whose roundings gather to some ten times those of a direct
-product. Changes of weight below TINY of the mean are left for later: all of them together stay under one such rounding.
-For the same reason changes below HALF of the mean take their columns rounded to float32, which are half as long.
+ask at every step: there the refresh comes after FRESH steps. Changes of weight below TINY of the mean are left for
+later: all of them together move a margin by about a rounding. For the same reason changes below HALF of the mean take
+their columns rounded to float32, which are half as long. By the refresh, margins are off by some 1e-12 of r_i‖Φ‖.
 """
 
 from __future__ import annotations
@@ -383,53 +383,3 @@ def dense_rows(rows, idx, count, bias, sign, ones, Z):
     for k in range(count):
         Z[k, :] = 0.0
         accumulate(rows, idx, k, k + 1, ones, bias, sign, Z.shape[1] - 2, Z[k])
-
-
-@njit(cache=True, nogil=True)
-def sweep(data, g, order, p, steps, late):
-    """The row-at-a-time perceptron on cached columns: m += G[:, j] for one wrong row j, in the given order.
-
-    `p` is the sweep's own record (see `kernels.sweep`); an empty order means the most wrong row each time. late_j,
-    where it has entries, sums up how many rows had been visited before each update with row j.
-    """
-    c = g.c[0]
-    n = g.m.shape[0]
-    end = p.t + steps
-    while p.t < end and p.clean < n and p.position < n:
-        if order.shape[0] > 0:
-            i = order[p.position]
-        else:
-            i = 0
-            for k in range(n):
-                if g.m[k] < g.m[i]:
-                    i = k
-            for k in range(n):  # another row may be as wrong within the drift: only a refresh can tell
-                if k != i and c.drift > 0.0 and g.m[k] - data.r[k] * c.drift <= g.m[i] + data.r[i] * c.drift:
-                    return REFRESH
-        if c.drift > 0.0 and abs(g.m[i]) <= data.r[i] * c.drift and data.r[i] > 0.0:
-            return REFRESH
-        if g.m[i] > 0.0:
-            p.clean = n if order.shape[0] == 0 else p.clean + 1
-            p.position += order.shape[0] > 0
-            continue
-        if g.slot[i] < 0:
-            g.need[0] = i
-            c.n_need = 1
-            return COLUMNS
-        p.clean = 0
-        if late.shape[0] > 0:
-            late[i] += np.float64(p.epoch) * n + p.position
-        p.position += order.shape[0] > 0
-        p.t += 1
-        g.coef[i] += 1.0
-        c.length2 += 2.0 * g.m[i] + data.r[i] ** 2
-        column = g.cache[g.slot[i]]
-        g.used[g.slot[i]] = p.t
-        for k in range(n):
-            g.m[k] += column[k]
-        c.columns_read += 1
-        c.drift += c.longest * c.column_error + 4.0 * EPS * (np.sqrt(max(c.length2, 0.0)) + c.longest)
-    if p.position == n and order.shape[0] > 0:
-        p.position = 0
-        p.epoch += 1
-    return DONE
