@@ -57,7 +57,7 @@ def median_ratio(slower: Counts, faster: Counts, seed: int = 0) -> tuple[float, 
 
 def slope(sizes: Counts, counts: Counts) -> tuple[float, float]:
     """The exponent b of counts ≈ a·sizes^b by least squares on logarithms, and its standard error."""
-    x, y = np.log(sizes), np.log(counts)
+    x, y = np.log(sizes), np.log(counts / counts[0])  # equal counts give exactly 0
     x = x - x.mean()
     b = float(x @ y / (x @ x))
     rest = y - y.mean() - b * x
