@@ -67,12 +67,17 @@ class Chart:
     lines: Sequence[Line]
 
 
-def new_figure(panels: int, height: float = 3.4) -> tuple[Figure, list[Axes]]:
-    """An empty figure with so many panels side by side."""
+def new_figure(panels: int, across: int = 3, width: float = 4.6, height: float = 3.4) -> tuple[Figure, list[Axes]]:
+    """An empty figure with so many panels, `across` of them side by side at most."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(0.6 + 4.6 * panels, height), layout="constrained")
-    return figure, list(np.atleast_1d(figure.subplots(1, panels)))
+    across = min(across, panels)
+    down = -(-panels // across)
+    figure = Figure(figsize=(0.6 + width * across, height * down), layout="constrained")
+    axes = list(np.ravel(figure.subplots(down, across)))
+    for ax in axes[panels:]:
+        ax.set_axis_off()
+    return figure, axes[:panels]
 
 
 def colour(line: Line) -> Any:
@@ -128,7 +133,7 @@ def finish(ax: Axes, x: str, y: str) -> None:
 
 def alignment(panels: Sequence[tuple[str, Sequence[tuple[float, NDArray[Any], NDArray[Any], int | None]]]]) -> Figure:
     """‖θ_t/γ - θ̂_t‖/‖θ̂_t‖ by step size, one panel per data set; a dot where the wrong sets part."""
-    figure, axes = new_figure(len(panels), 3.2)
+    figure, axes = new_figure(len(panels), across=2)
     for ax, (title, lines) in zip(axes, panels, strict=True):
         for k, (gamma, t, apart, parted) in enumerate(lines):
             shown = (t >= 1) & (apart > 0)
@@ -175,15 +180,9 @@ def growth(lines: Sequence[tuple[str, float, NDArray[Any], NDArray[Any]]]) -> Fi
 
 def histograms(panels: Sequence[tuple[str, NDArray[Any], int | None]]) -> Figure:
     """Counts over seeds, one panel per row of a table; a line at the paper's value."""
-    from matplotlib.figure import Figure
-
-    across = min(4, len(panels))
-    down = -(-len(panels) // across)
-    figure = Figure(figsize=(0.6 + 3.2 * across, 2.4 * down), layout="constrained")
-    axes = list(np.ravel(figure.subplots(down, across)))
-    for ax in axes[len(panels) :]:
-        ax.set_axis_off()
-    for ax, (title, counts, printed) in zip(axes, panels, strict=False):
+    across = 4
+    figure, axes = new_figure(len(panels), across, 3.2, 2.4)
+    for ax, (title, counts, printed) in zip(axes, panels, strict=True):
         ax.hist(counts[np.isfinite(counts)], bins=25, color="#56B4E9")
         if printed is not None:
             ax.axvline(printed, color="#D55E00", lw=1.5, label=f"paper: {printed:,}")
