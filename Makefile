@@ -14,9 +14,10 @@ reproduce: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest
 
-# That version hands pytest a generator of checks, which newer pytests warn about.
+# That version hands pytest a generator of checks, which newer pytests warn about. Compiled kernels are kept apart from
+# those of .venv, so that both may be tested at once.
 test-oldest: $(OLDEST)/installed
-	$(OLDEST)/bin/python -m pytest -W 'ignore:Passing a non-Collection iterable:DeprecationWarning' \
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -W 'ignore:Passing a non-Collection iterable:DeprecationWarning' \
 		tests/test_estimators.py tests/test_estimators_in_company.py
 
 # Chromium, for the tests that open the report in a browser and are skipped without one.

@@ -98,7 +98,7 @@ def test_growth_measures_each_engine_in_a_process_of_its_own():
         answer = growth.measure(engine, 300, 8)
         assert (answer["engine"], answer["n"], answer["d"]) == (engine, 300, 8)
         assert answer["data_mb"] == 300 * 8 * 8 / 1e6
-        assert answer["ms_per_iteration"] > 0
+        assert 0 <= answer["ms_per_iteration"] < 1e3  # on a busy machine set-up may seem to take all of it
     assert len(growth.table([answer]).rows) == 1
 
 

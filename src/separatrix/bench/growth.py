@@ -84,7 +84,7 @@ def run_one(engine: str, n: int, d: int) -> dict[str, Any]:
         "d": d,
         "data_mb": X.nbytes / 1e6,
         "iterations": run.n_iter,
-        "ms_per_iteration": 1e3 * (whole - set_up) / max(1, run.n_iter - first.n_iter),
+        "ms_per_iteration": 1e3 * max(whole - set_up, 0.0) / max(1, run.n_iter - first.n_iter),
         "set_up_seconds": set_up,
         "peak_extra_mb": None if before is None or peak is None else (peak - before) / 1e6,
     }

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.checkpoint import Checkpoint, CheckpointError
-from separatrix.lab.jobs import perform
+from separatrix.lab.jobs import perform, warm_up
 from separatrix.lab.material import sample
 from separatrix.lab.store import Job, Store, written
 
@@ -99,6 +99,7 @@ def in_processes(
     groups: Sequence[list[Job]], folder: Path, data_dir: str | None, workers: int, told: Callable[[Word], None]
 ) -> None:
     """Groups in several processes, each with its part of the cores; what goes wrong in one ends all."""
+    warm_up()  # compiled once, here, not by every worker at the same time
     context = get_context("spawn")
     todo, words = context.Queue(), context.Queue()
     for group in [*groups, *([None] * workers)]:
