@@ -26,7 +26,7 @@ def invoke(monkeypatch):
 
 @pytest.fixture
 def server(monkeypatch):
-    pytest.importorskip("pooch")
+    pytest.importorskip("pooch", reason="downloads need pooch")
     with served(monkeypatch) as running:
         yield running
 

@@ -28,7 +28,7 @@ from separatrix.datasets import (
 )
 from served import CONTENT, served
 
-pooch = pytest.importorskip("pooch")
+pooch = pytest.importorskip("pooch", reason="downloads need pooch")
 
 
 @pytest.fixture

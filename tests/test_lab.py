@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import re
+import tomllib
 from dataclasses import replace
 from math import inf, nan, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,11 +19,12 @@ from separatrix import solve
 from separatrix.checkpoint import Checkpoint
 from separatrix.lab import figures, jobs, statistics, store, theorems
 from separatrix.lab.crew import do_all, in_words
-from separatrix.lab.evidence import Results, correlations, piece_of
+from separatrix.lab.evidence import correlations, piece_of
 from separatrix.lab.material import at_hand, sample
 from separatrix.lab.page import page
 from separatrix.lab.plan import jobs_of, walk_job, worst_case_job
 from separatrix.lab.reproduce import reproduce
+from separatrix.lab.results import Results
 from separatrix.lab.spec import IMAGES, Material, paper_book, parse_book, quick_book, read_book
 from separatrix.lab.store import Job, Result, Store, StoreError
 from separatrix.lab.table import FORMS, Table, as_csv, as_html, as_latex, as_markdown, cell
@@ -114,6 +117,13 @@ def test_a_file_that_is_no_toml_is_one_sentence(tmp_path):
         read_book(tmp_path / "my.toml")
 
 
+def test_the_docs_example_of_a_file_of_ones_own_is_one():
+    text = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    book = parse_book(tomllib.loads(block), "my.toml", paper_book())
+    assert [len(list(panel.runs())) for panel in book.experiments["my-figure"].panels] == [4, 3]
+
+
 def test_an_experiment_of_ones_own_is_one_entry(tmp_path):
     (tmp_path / "my.csv").write_text("a,b,y\n1,2,0\n2,1,0\n-1,-1,1\n-2,-1,1\n")
     (tmp_path / "my.toml").write_text(
@@ -176,7 +186,8 @@ def test_weights_of_imbalanced_rows_are_repeated_rows():
     rows = sample(uneven, 5)
     often = rows.weight.astype(int)
     assert set(often) == {1, 10} and set(rows.y[often == 10]) == {8}
-    assert set(sample(replace(uneven, repeated="smaller"), 5).y[often == 10]) == {8}
+    other = sample(replace(uneven, repeated="smaller"), 5)
+    assert set(other.weight) == {1, 10} and set(other.y[other.weight == 10]) == {7}
     X, y = np.repeat(rows.X, often, axis=0), np.repeat(rows.y, often)
     for method in ("batch-perceptron", "normalized-batch-perceptron"):
         whole = solve(X, y, method)
@@ -192,9 +203,14 @@ def test_the_perceptron_visits_repeated_rows_as_often_as_they_are_repeated():
     assert found.facts["n_iter"] == whole.n_iter and found.facts["n"] == often.sum()
 
 
-def test_the_display_follows_the_runs(tmp_path, capsys):
-    do_all([walk_job(DIGITS, None, "perceptron", inf)], Store(tmp_path), data_dir=None, workers=1, show=True)
-    assert "Traceback" not in capsys.readouterr().err
+def test_the_display_counts_every_run_and_names_the_one_under_way(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr("rich.progress.Progress.update", lambda self, task, **words: shown.append(words))
+    todo = [walk_job(DIGITS, None, name, inf) for name in ("perceptron", "batch-perceptron")]
+    do_all(todo[:1], Store(tmp_path), data_dir=None, workers=1, show=False)
+    do_all(todo, Store(tmp_path), data_dir=None, workers=1, show=True)
+    assert [words["completed"] for words in shown][:1] + [shown[-1]["completed"]] == [1, 2]  # one was there already
+    assert all(words["rest"].startswith("digits-7-8-all-signed/first/batch-perceptron") for words in shown)
 
 
 def test_the_weighted_worst_case_counts_as_the_whole_one_does(tmp_path):

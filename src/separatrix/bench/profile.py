@@ -75,8 +75,9 @@ def groups(book: Book, data_dir: str | None = None) -> Iterator[list[Job]]:
 def measure(jobs: Sequence[Job], folder: Path, data_dir: str | None = None) -> Iterator[Line]:
     """The lines of one group; results go to the store of the folder too."""
     store = Store(folder / "runs")
-    if all((line := read(folder, job)) is not None for job in jobs):
-        yield from (line for job in jobs if (line := read(folder, job)) is not None)
+    known = [line for job in jobs if (line := read(folder, job)) is not None]
+    if len(known) == len(jobs):
+        yield from known
         return
     rows = sample(jobs[0].data, jobs[0].seed, data_dir)
     problem = rows.problem

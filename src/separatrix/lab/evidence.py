@@ -7,26 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isinf
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.lab import figures
+from separatrix.lab.counts import of_counts
 from separatrix.lab.plan import jobs_of, seeds_of, steps_of, walk_job, worst_case_job
-from separatrix.lab.spec import Count, Experiment, Material, label
-from separatrix.lab.statistics import (
-    Counts,
-    in_percent,
-    median_ratio,
-    quantile,
-    rank_correlation,
-    rank_of,
-    ratio_ends,
-    slope,
-    spread,
-)
-from separatrix.lab.store import Job, Result, Store
+from separatrix.lab.results import Results, Shown
+from separatrix.lab.spec import Experiment, Material, label
+from separatrix.lab.statistics import in_percent, rank_correlation, slope, spread
+from separatrix.lab.store import Job, Result
 from separatrix.lab.table import Row, Table
 from separatrix.theory import bounds
 
@@ -52,24 +44,6 @@ class Piece:
         if e.kind != "curves":
             return (e.id,)
         return (tuple(job.place for job in self.jobs), tuple((panel.metric, panel.methods) for panel in e.panels))
-
-
-class Results:
-    """The finished jobs of a store."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-
-    def __getitem__(self, job: Job) -> Result:
-        found = self.store.read(job)
-        if found is None:
-            raise LookupError(f"no finished result for {job.place}.")
-        return found
-
-    def count(self, job: Job) -> float:
-        """Iterations to separation, ∞ where the budget was spent first."""
-        facts = self[job].facts
-        return float(facts["n_iter"]) if facts["separated"] else inf
 
 
 def piece_of(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Piece:
@@ -99,9 +73,6 @@ def notes_on(pieces: Sequence[Piece]) -> list[str]:
 def distinct(experiment: Experiment, data: Mapping[str, Material]) -> list[Material]:
     """Its data, each once: one set may stand in for several."""
     return list({data[name].slug: data[name] for name in experiment.names()}.values())
-
-
-Shown = tuple[dict[str, Any], dict[str, Table], list[str]]
 
 
 def describe(material: Material, result: Result) -> str:
@@ -137,115 +108,6 @@ def run_row(job: Job, found: Result) -> Row:
     count = facts["n_iter"] if facts["separated"] else None
     names = (describe(job.data, found), figures.NAMES[job.method], job.step_size)
     return (*names, count, facts["n_iter"], round(accuracy, 4), facts["engine"], facts["seconds"])
-
-
-def of_counts(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
-    """Counts over seeds beside the paper's, and the claimed ratios."""
-    material = data[experiment.names()[0]]
-    seeds = seeds_of(experiment)
-    counts = {
-        c.label: np.array([results.count(walk_job(material, seed, c.method, c.step_size)) for seed in seeds])
-        for c in experiment.counts
-    }
-    comparable = material.as_printed
-    one = len(seeds) == 1
-    table = exact_table(experiment, counts, comparable) if one else seeds_table(experiment, counts, comparable)
-    claims, sentences = ratio_table(experiment, counts, comparable)
-    tables = {"": table} | ({"ratios": claims} if experiment.ratios else {})
-    if one:
-        return {}, tables, sentences
-    panels = [(c.label, counts[c.label], c.printed if comparable else None) for c in experiment.counts]
-    if comparable:
-        sentences += [where_the_paper_falls(experiment, counts)]
-    return {"": figures.histograms(panels)}, tables, sentences
-
-
-def exact_table(experiment: Experiment, counts: Mapping[str, Counts], comparable: bool) -> Table:
-    """Counts on one choice of rows beside the printed ones, which must come out where the entry says so."""
-    rows: list[Row] = []
-    failures = []
-    for c in experiment.counts:
-        ours = counts[c.label][0]
-        number = None if isinf(ours) else int(ours)
-        printed = c.printed if comparable else None
-        rows.append((figures.NAMES[c.method], c.step_size, printed, number))
-        if experiment.exact and printed is not None and number != printed:
-            what = f"{c.method}, step size {c.step_size:g}, {experiment.id}"
-            failures.append(f"{what}: {printed:,} iterations expected, ours {number}.")
-    columns = ("method", "step size", "expected", "ours")
-    return Table(experiment.title, columns, rows, failures=tuple(failures))
-
-
-def seeds_table(experiment: Experiment, counts: Mapping[str, Counts], comparable: bool) -> Table:
-    """Median, quartiles and range over the seeds, and where the paper's value falls."""
-    rows: list[Row] = []
-    for c in experiment.counts:
-        found = counts[c.label]
-        low, middle, high = (quantile(found, q) for q in (0.25, 0.5, 0.75))
-        printed = c.printed if comparable else None
-        share, p = rank_of(printed, found) if printed is not None else (None, None)
-        ends = (float(found.min()), float(found.max()))
-        beside = (printed, None if share is None else in_percent(share), p) if comparable else ()
-        censored = int(np.isinf(found).sum())
-        rows.append((figures.NAMES[c.method], c.step_size, middle, (low, high), ends, *beside, censored))
-    names = ("paper", "subsamples below it", "p") if comparable else ()
-    return Table(
-        experiment.title,
-        ("method", "step size", "median", "quartiles", "range", *names, "censored"),
-        rows,
-        note=f"{experiment.seeds} random subsamples; p: two-sided, of so extreme a rank if the paper's subsample were "
-        "one more; censored: runs that spent their budget, counted as larger than all others",
-    )
-
-
-def ratio_table(experiment: Experiment, counts: Mapping[str, Counts], comparable: bool) -> tuple[Table, list[str]]:
-    """The caption's claims, ours with an interval."""
-    rows: list[Row] = []
-    sentences = []
-    for r in experiment.ratios:
-        middle, low, high = median_ratio(counts[r.slower], counts[r.faster])
-        alone = len(counts[r.slower]) == 1
-        share, p = rank_of(r.claimed, ratio_ends(counts[r.slower], counts[r.faster])[0])
-        rank = (in_percent(share), p) if comparable and not alone else (None, None)
-        rows.append((f"{r.slower} / {r.faster}", middle, (low, high), r.claimed if comparable else None, *rank))
-        if comparable and alone:
-            exact = f"ours is {middle:.4g} times ({r.slower} / {r.faster}), and there is no chance in it"
-            sentences.append(f"The paper says {r.text}; {exact}.")
-        elif comparable:
-            inside = "agrees" if low <= r.claimed <= high else "is more" if low > r.claimed else "is less"
-            sentences.append(
-                f"The paper says {r.text}; our median of {r.slower} / {r.faster} is {middle:.3g}, 95 % interval "
-                f"{low:.3g} to {high:.3g}, which {inside}; {in_percent(share)} of our subsamples are below the "
-                f"paper's, p = {p:.2g}."
-            )
-    return Table(
-        f"{experiment.title}: ratios within each subsample",
-        ("iterations", "median", "95 % interval", "paper", "subsamples below it", "p"),
-        rows,
-        note="interval: of the median, bootstrap over subsamples, both methods of a subsample drawn together",
-    ), sentences
-
-
-def where_the_paper_falls(experiment: Experiment, counts: Mapping[str, Counts]) -> str:
-    """Which of the paper's values are usual among our subsamples, and which are not."""
-    usual: list[str] = []
-    odd: list[str] = []
-    for c in experiment.counts:
-        if c.printed is not None:
-            share, p = rank_of(c.printed, counts[c.label])
-            (usual if p > 0.05 else odd).append(f"{said(c)} ({in_percent(share)} of subsamples below, p = {p:.2g})")
-    words = []
-    if usual:
-        words.append(f"among our subsamples these values of the paper are usual: {'; '.join(usual)}")
-    if odd:
-        words.append(f"these are not (p ≤ 0.05): {'; '.join(odd)}")
-    found = "; ".join(words) + "."
-    return found[0].upper() + found[1:]
-
-
-def said(c: Count) -> str:
-    """The paper's value with its row."""
-    return f"{c.printed:,} for {c.label}"
 
 
 def of_alignment(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
