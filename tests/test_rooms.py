@@ -15,19 +15,22 @@ ROOMS = [
     "problem",
     "methods",
     "trace",
+    "shards",  # rows that are not all in memory
     "engines",
     "checkpoint",
     "run",
     "loop",
+    "each",
     "theory",
     "newton",  # one path to the margin's two ends
     "margin",
-    "certify",  # knows no room between itself and problem
+    "certify",  # knows problem and shards alone
     "exact",
     "relations",
     "case",
     "faces",
     "fragile",
+    "workset",  # the same where rows are elsewhere
     "decide",
     "cone",
     "frames",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from separatrix.certify import Claim, Proof, ProofError, load_proof, save_proof, verify
     from separatrix.checkpoint import Checkpoint, CheckpointError
-    from separatrix.decide import Separation, Verdict, separate
+    from separatrix.decide import Separation, Verdict, max_margin, separate
     from separatrix.diagnosis import diagnose
     from separatrix.engines import Gram
     from separatrix.estimators import (
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
         Perceptron,
     )
     from separatrix.loop import solve
-    from separatrix.margin import Margin, MarginStatus, max_margin
+    from separatrix.margin import Margin, MarginStatus
     from separatrix.report import Diagnosis, Kind
     from separatrix.run import Run, Status
+    from separatrix.shards import ClusterError
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.trace import Trace
 
@@ -36,6 +37,7 @@ _HOMES = {
     "Checkpoint": "checkpoint",
     "CheckpointError": "checkpoint",
     "Claim": "certify",
+    "ClusterError": "shards",
     "Diagnosis": "report",
     "Gram": "engines",
     "Kind": "report",
@@ -57,7 +59,7 @@ _HOMES = {
     "diagnose": "diagnosis",
     "imbalanced": "theory",
     "load_proof": "certify",
-    "max_margin": "margin",
+    "max_margin": "decide",
     "planted": "theory",
     "save_proof": "certify",
     "separate": "decide",
@@ -72,6 +74,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointError",
     "Claim",
+    "ClusterError",
     "Diagnosis",
     "Gram",
     "Kind",

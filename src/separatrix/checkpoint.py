@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from separatrix.engines import Engine, Gram, Sheet, choose
 from separatrix.methods import Method
 from separatrix.problem import Problem, Vector
+from separatrix.shards import Sharded
 from separatrix.trace import Recorder
 
 FORMAT = "separatrix checkpoint 1"
@@ -46,7 +47,7 @@ class CheckpointError(ValueError):
 
 
 def describe(
-    problem: Problem, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder
+    problem: Problem | Sharded, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder
 ) -> dict[str, Any]:
     """All that must be the same for a run to be continued."""
     name, options = choose(engine, problem, method), engine if isinstance(engine, Gram) else Gram()
@@ -59,7 +60,7 @@ def describe(
         "cached columns": f"{options.slots(problem.n)} of {options.dtype}" if name == "gram" else None,
         "rows": problem.n,
         "columns of X": problem.d,
-        "data": fingerprint(problem),
+        "data": problem.fingerprint() if isinstance(problem, Sharded) else fingerprint(problem),
         "theta0": None if theta0 is None else blake2b(theta0.tobytes(), digest_size=16).hexdigest(),
         "record": recorder.record,
         "trace": list(recorder.names),

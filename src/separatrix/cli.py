@@ -194,10 +194,9 @@ def margin(
     Example: separatrix margin data.npz --rtol 1e-8
     """
     with plain_errors():
-        from separatrix.decide import Verdict
+        from separatrix.decide import Verdict, max_margin
         from separatrix.decide import separate as decide
         from separatrix.files import labelled
-        from separatrix.margin import max_margin
 
         X, y, names = labelled(data, target=target, header=header, missing=missing)
         found = max_margin(X, y, rtol=rtol, fit_intercept=intercept, time_limit=time_limit)

@@ -1,10 +1,12 @@
-"""separate → Separation: the verdict, its proof, and the bracket on the margin."""
+"""separate → Separation: the verdict and its proof; max_margin → Margin: the bracket on the margin, narrowed."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ from separatrix.case import Case
 from separatrix.certify import Claim, Proof, verify
 from separatrix.faces import Faces
 from separatrix.fragile import is_fragile
-from separatrix.margin import Margin, MarginStatus, check_time_limit
-from separatrix.problem import Vector, make_problem
+from separatrix.margin import Margin, MarginStatus, Progress, check_time_limit, find_margin
+from separatrix.problem import Vector
+from separatrix.shards import Sharded, opened
+from separatrix.workset import margin_of_shards, settle_shards
 
 
 class Verdict(StrEnum):
@@ -49,7 +53,7 @@ class Separation:
     margin : the bracket on the margin as far as it was needed; `max_margin` narrows it
     proof : what `verify` re-checks and `save_proof` writes; None where undecided
     fragile : whether the verdict could turn if entries that look rounded changed by one part in 1e12
-    tool : what decided: "rows", "perceptron", "sample", "newton" or "exact"
+    tool : what decided: "rows", "perceptron", "sample", "newton" or "exact"; "shards" for rows in files or on a cluster
     """
 
     status: Verdict
@@ -60,9 +64,9 @@ class Separation:
     tool: str
     seconds: float
 
-    def verify(self, X: Any, y: Any) -> bool:
+    def verify(self, X: Any, y: Any, *, memory_limit: int | str | None = None) -> bool:
         """Re-check the proof from the raw data, trusting nothing; False where there is none."""
-        return self.proof is not None and verify(self.proof, X, y)
+        return self.proof is not None and verify(self.proof, X, y, memory_limit=memory_limit)
 
     def __str__(self) -> str:
         text = f"{self.status}: {self.status.message}"
@@ -77,29 +81,50 @@ class Separation:
     __repr__ = __str__
 
 
-def separate(X: Any, y: Any, *, fit_intercept: bool = False, time_limit: float | None = None) -> Separation:
+def separate(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = False,
+    time_limit: float | None = None,
+    memory_limit: int | str | None = None,
+) -> Separation:
     """Whether some hyperplane puts every row on its right side, with a proof either way.
 
     Parameters
     ----------
-    X, y : rows (dense or CSR, float32 or float64) and two-valued labels, the larger one +1
+    X, y : rows (dense or CSR, float32 or float64) and two-valued labels, the larger one +1; files and Dask collections
+        as in `solve`
     fit_intercept : let the hyperplane miss the origin
     time_limit : seconds after which "undecided" is an allowed answer; the step under way is finished first
+    memory_limit : bytes that the process may take while it reads rows from files, or text such as "1GB"
     """
     check_time_limit(time_limit)
     began = time.perf_counter()
-    problem = make_problem(X, y, fit_intercept=fit_intercept)
-    case = Case(problem, None if time_limit is None else began + time_limit)
-    proof = case.settle()
-    fragile = proof is not None and is_fragile(case, proof)
-    if (
-        proof is not None
-        and proof.claim is Claim.INSEPARABLE
-        and case.tool in ("sample", "newton")
-        and not problem.sparse
-    ):
-        proof = Faces(case, proof).reduce() or proof  # costs little more, and says more
-    bracket = case.bracket
+    deadline = None if time_limit is None else began + time_limit
+    with opened(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit) as problem:
+        if isinstance(problem, Sharded):
+            proof, work, fragile = settle_shards(problem, deadline)
+            margin = work.margin(MarginStatus.PARTIAL, time.perf_counter() - began)
+            return _separation(proof, margin, fragile, "shards" if proof else "none")
+        case = Case(problem, deadline)
+        proof = case.settle()
+        fragile = proof is not None and is_fragile(case, proof)
+        if (
+            proof is not None
+            and proof.claim is Claim.INSEPARABLE
+            and case.tool in ("sample", "newton")
+            and not problem.sparse
+        ):
+            proof = Faces(case, proof).reduce() or proof  # costs little more, and says more
+        bracket = case.bracket
+        if proof is not None and proof.claim is not Claim.SEPARABLE:
+            bracket.lower = bracket.upper = 0.0
+        margin = bracket.margin(MarginStatus.PARTIAL, case.steps, time.perf_counter() - began)
+        return _separation(proof, margin, fragile, case.tool)
+
+
+def _separation(proof: Proof | None, margin: Margin, fragile: bool, tool: str) -> Separation:
     theta = None
     if proof is None:
         status = Verdict.UNDECIDED
@@ -108,7 +133,38 @@ def separate(X: Any, y: Any, *, fit_intercept: bool = False, time_limit: float |
         theta = np.array([float(t) for t in proof.theta])
     else:
         status = Verdict.INSEPARABLE
-        bracket.lower = bracket.upper = 0.0
-    seconds = time.perf_counter() - began
-    margin = bracket.margin(MarginStatus.PARTIAL, case.steps, seconds)
-    return Separation(status, theta, margin, proof, fragile, case.tool, seconds)
+    return Separation(status, theta, margin, proof, fragile, tool, margin.seconds)
+
+
+def max_margin(
+    X: Any,
+    y: Any,
+    *,
+    rtol: float = 1e-6,
+    fit_intercept: bool = False,
+    time_limit: float | None = None,
+    callback: Callable[[Progress], Any] | None = None,
+    memory_limit: int | str | None = None,
+) -> Margin:
+    """The widest margin μ = max_{‖θ‖ ≤ 1} min_i z_iᵀθ as a bracket whose two ends are proven.
+
+    Parameters
+    ----------
+    X, y : rows (dense or CSR, float32 or float64) and two-valued labels, the larger one +1; files and Dask collections
+        as in `solve`
+    rtol : the bracket is closed when upper - lower ≤ rtol · upper
+    fit_intercept : also an intercept, which is not part of the norm, as in every hard-margin SVM
+    time_limit : seconds after which the bracket is returned as it is
+    callback : called with a `Progress` after each Newton step (each round, where rows are elsewhere); a true return
+        value stops
+    memory_limit : bytes that the process may take while it reads rows from files, or text such as "1GB"
+
+    Where no separator exists μ = 0 and the upper end is driven there; `separate` turns that into a proof.
+    """
+    if not isinstance(rtol, Real) or not 0 < float(rtol) < 1:
+        raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
+    check_time_limit(time_limit)
+    with opened(X, y, fit_intercept=fit_intercept, intercept_scaling="auto", memory_limit=memory_limit) as problem:
+        if isinstance(problem, Sharded):
+            return margin_of_shards(problem, float(rtol), time_limit, callback)
+        return find_margin(problem, float(rtol), time_limit, callback)

@@ -43,13 +43,13 @@ def is_fragile(case: Case, proof: Proof, *, kind: bool = False) -> bool:
     if kind and proof.claim is Claim.QUASI_COMPLETE and proof.theta is not None:
         theta = np.array([float(t) for t in proof.theta])
         face = case.reader.signs(proof.theta) == 0
-        return not _survives(case.reader, theta, np.flatnonzero(~face)) or _touched(
+        return not survives(case.reader, theta, np.flatnonzero(~face)) or _touched(
             case.reader, theta, np.flatnonzero(face)
         )
     return False
 
 
-def _survives(reader: Reader, theta: Vector, rows: Index) -> bool:
+def survives(reader: Reader, theta: Vector, rows: Index) -> bool:
     """Whether z_iᵀθ > 0 in these rows whatever the change."""
     columns = np.arange(reader.D)
     with np.errstate(all="ignore"):
@@ -83,12 +83,12 @@ def _touched(reader: Reader, theta: Vector, rows: Index) -> bool:
 
 def _sturdy_separator(case: Case, proof: Proof) -> bool:
     every = np.arange(case.reader.n)
-    if _survives(case.reader, np.array([float(t) for t in proof.theta or ()]), every):
+    if survives(case.reader, np.array([float(t) for t in proof.theta or ()]), every):
         return True
     rows = equilibrated(case.problem)
     with np.errstate(all="ignore"):
         for step in Path(rows).walk():
-            if step.lowest > 0 and _survives(case.reader, (step.theta * rows.kappa)[: case.reader.D], every):
+            if step.lowest > 0 and survives(case.reader, (step.theta * rows.kappa)[: case.reader.D], every):
                 return True
             if step.steps >= TRIES or case.late or not np.isfinite(step.theta).all():
                 break

@@ -7,7 +7,7 @@ separator, which is the paper's second finding.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from math import inf, isinf
 from os import PathLike
 from typing import Any, Literal
@@ -16,16 +16,15 @@ import numpy as np
 
 from separatrix.checkpoint import Checkpoint, Saved, describe, fresh_seed, restore, write
 from separatrix.engines import Gram, Sheet, make_engine, rule_of
+from separatrix.engines.base import separates, threads, unit_of
 from separatrix.engines.base import sharpness as sharpness_at
-from separatrix.engines.base import threads, unit_of
-from separatrix.engines.rowwise import GramSweepEngine, SweepEngine, sweep_together
+from separatrix.engines.rowwise import GramSweepEngine, SweepEngine
 from separatrix.methods import Method, parse_method
-from separatrix.problem import INTERCEPT_SCALE, Problem, Vector, make_problem, relabel
+from separatrix.problem import INTERCEPT_SCALE, Problem, Vector
 from separatrix.run import Iterate, Run, Status, Stop, times
+from separatrix.shards import ClusterError, Sharded, opened
 from separatrix.trace import Recorder, check_record
 
-SMALL = 64 << 20  # bytes that perceptrons walking together may hold in any case; or as many as the rows have
-STATE = 80  # bytes that each of them holds per row
 ENDLESS = 1 << 60
 SLICE = 0.1  # seconds of compiled work between two looks at the keyboard and the clock
 
@@ -50,13 +49,16 @@ def solve(
     random_state: int | np.random.Generator | None = None,
     order: str = "cyclic",
     sharpness: bool = False,
+    memory_limit: int | str | None = None,
 ) -> Run:
     """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms.
 
     Parameters
     ----------
-    X : rows a_i: array (float32 and float64 in C order are used in place), memory map, CSR/CSC matrix, or data frame
-    y : two-valued labels of any type; the larger value is +1
+    X : rows a_i: array (float32 and float64 in C order are used in place), memory map, CSR/CSC matrix, data frame, Dask
+        array or frame, or the path of an .npy or .parquet file (or a list of them)
+    y : two-valued labels of any type; the larger value is +1. For .npy files also a path, for Parquet and Dask frames
+        the name of the column
     method : "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron" or "perceptron"
     step_size : γ in (0, ∞] for the logistic two, 1 by default; ∞ makes them the perceptrons
     max_iter : updates to make at most
@@ -74,6 +76,7 @@ def solve(
     random_state : seed for order="random"
     order : the perceptron's next wrong row: "cyclic", "random" (a fresh permutation per sweep) or "most-wrong"
     sharpness : also record λ_max of the Hessian (finite step sizes)
+    memory_limit : bytes that the process may take while it reads rows from files, or text such as "1GB"
 
     Returns
     -------
@@ -97,108 +100,35 @@ def solve(
         raise ValueError("sharpness needs a finite step_size: the perceptron loss is flat almost everywhere.")
     every = check_record(record)
     began = time.perf_counter()
-    problem = make_problem(
-        X, y, sample_weight=sample_weight, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling
-    )
-    walker = Walk(
-        problem,
-        how,
-        engine=engine,
-        theta0=check_theta0(theta0, problem),
-        max_iter=int(max_iter),
-        max_epochs=inf if max_epochs is None else max_epochs,
-        stop=stop,
-        recorder=Recorder(every, sharpness),
-        callback=callback,
-        checkpoint=checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint),
-        seed=check_seed(random_state),
-    )
-    walker.seconds += time.perf_counter() - began
-    for _ in walker.iterates():
-        pass
-    return walker.run()
-
-
-def solve_each(
-    X: Any,
-    labels: Sequence[Any],
-    method: str,
-    *,
-    step_size: float | None = None,
-    max_iter: int | None = None,
-    max_epochs: int | None = None,
-    engine: str | Gram = "auto",
-    theta0: Sequence[Any] | None = None,
-    record: str | int | None = None,
-    sample_weight: Any = None,
-    fit_intercept: bool = False,
-    intercept_scaling: float | Literal["auto"] = INTERCEPT_SCALE,
-    callbacks: Sequence[Callable[[Iterate], Any]] | None = None,
-    random_state: int | None = None,
-    order: str = "cyclic",
-    average: bool = False,
-) -> list[Run]:
-    """One run per labelling of the same rows, each as `solve` would make it: one-vs-rest problems, say.
-
-    `labels` has one row of ±1 per problem, and a problem may lack one of the two; `theta0` and `callbacks` have one
-    entry per problem. Rows are checked once, and perceptrons that need not be recorded go through them together: a row
-    is fetched from memory once for all. With `average`, for the perceptron's sweeps, each run has the mean of φ over
-    the rows visited. Ctrl-C is passed on.
-    """
-    how, every = parse_method(method, step_size, order), check_record(record)
-    base = make_problem(
+    with opened(
         X,
-        labels[0],
-        signed=True,
+        y,
+        memory_limit=memory_limit,
         sample_weight=sample_weight,
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
-    )
-    starts: Sequence[Any] = [None] * len(labels) if theta0 is None else theta0
-    seed = check_seed(random_state)
-    seed = fresh_seed() if seed is None else seed
-    # Perceptrons of which only the end is wanted go through the rows together.
-    together = 1
-    if how.order in ("cyclic", "random") and every is None and engine != "gram" and not isinstance(engine, Gram):
-        together = max(1, max(base.nbytes, SMALL) // (STATE * base.n))
-    runs: list[Run] = []
-    for lo in range(0, len(labels), together):
-        walks = [
-            Walk(
-                relabel(base, labels[k]),
-                how,
-                engine=engine,
-                theta0=check_theta0(starts[k], base),
-                max_iter=ENDLESS if max_iter is None else max_iter,
-                max_epochs=inf if max_epochs is None else max_epochs,
-                recorder=Recorder(every, False),
-                callback=None if callbacks is None else callbacks[k],
-                seed=seed,
-                average=average,
-            )
-            for k in range(lo, min(lo + together, len(labels)))
-        ]
-        if len(walks) > 1:
-            sweep_walks(walks)
-        for walk in walks:
-            for _ in walk.iterates():
-                pass
-            if walk.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-        runs += [walk.run() for walk in walks]
-    return runs
-
-
-def sweep_walks(walks: Sequence[Walk]) -> None:
-    """Sweep after sweep of all perceptrons together, until each is right or has made its sweeps; it then ends alone."""
-    while True:
-        going = [w for w in walks if w.engine.errors and w.engine.epoch < w.max_epochs and w.engine.t < w.max_iter]
-        if not going:
-            return
-        began = time.perf_counter()
-        sweep_together([w.engine for w in going if isinstance(w.engine, SweepEngine)])
-        for walk in going:
-            walk.seconds += (time.perf_counter() - began) / len(going)
+    ) as problem:
+        if sharpness and isinstance(problem, Sharded):
+            raise ValueError("sharpness needs the rows in memory; leave it out for rows in files and on clusters.")
+        walker = Walk(
+            problem,
+            how,
+            engine=engine,
+            theta0=check_theta0(theta0, problem),
+            max_iter=int(max_iter),
+            max_epochs=inf if max_epochs is None else max_epochs,
+            stop=stop,
+            recorder=Recorder(every, sharpness),
+            callback=callback,
+            checkpoint=checkpoint
+            if checkpoint is None or isinstance(checkpoint, Checkpoint)
+            else Checkpoint(checkpoint),
+            seed=check_seed(random_state),
+        )
+        walker.seconds += time.perf_counter() - began
+        for _ in walker.iterates():
+            pass
+        return walker.run()
 
 
 class Pace:
@@ -241,7 +171,7 @@ class Walk:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Problem | Sharded,
         method: Method,
         *,
         engine: str | Gram = "auto",
@@ -279,6 +209,9 @@ class Walk:
             yield from self._iterates()
         except KeyboardInterrupt:
             self.status = Status.INTERRUPTED
+        except ClusterError:
+            self._save()  # the iterate itself is here: nothing is lost
+            raise
         recorded = len(self.recorder.rows)
         iterate = self._record()
         self._save()
@@ -342,7 +275,7 @@ class Walk:
         """Write the present iterate into the trace; not timed."""
         iterate = self._iterate()
         curve = None
-        if "sharpness" in self.recorder.names:
+        if "sharpness" in self.recorder.names and isinstance(self.problem, Problem):
             Phi = self.engine.phi() * (unit_of(self.problem, self.method) / self.problem.scale)
             curve = sharpness_at(Sheet(self.problem), rule_of(self.problem, self.method), Phi)
         self.recorder.add(iterate.t, iterate.measure, self.seconds, curve)
@@ -379,18 +312,13 @@ class Walk:
         )
 
 
-def separates(problem: Problem, phi: Vector) -> bool:
-    """Whether φ puts every row with a weight on its right side, by direct products."""
-    return Sheet(problem).lowest(phi) > 0
-
-
 def check_count(name: str, value: Any) -> None:
     """Complain about anything but a whole number from 0."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}.")
 
 
-def check_theta0(theta0: Any, problem: Problem) -> Vector | None:
+def check_theta0(theta0: Any, problem: Problem | Sharded) -> Vector | None:
     """θ_0 as a vector of the right length, or one sentence about it."""
     if theta0 is None:
         return None

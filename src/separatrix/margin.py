@@ -1,4 +1,4 @@
-"""max_margin → Margin: the widest margin as a bracket, with the θ and the λ that prove its two ends.
+"""Margin: the widest margin as a bracket, with the θ and the λ that prove its two ends.
 
 For any θ and any λ ≥ 0 with Σλ = 1,
 
@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, isfinite
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from separatrix.engines.base import Sheet
 from separatrix.kernels.rows import norm
 from separatrix.newton import WIDE, Path, Rows, onto_gordan
-from separatrix.problem import Problem, Vector, make_problem
+from separatrix.problem import Problem, Vector
 
 EPS = 2.0**-52
 TINY = 5e-324  # what a product may lose below float64's normal range
@@ -175,34 +174,6 @@ class Bracket:
             n_steps=steps,
             seconds=seconds,
         )
-
-
-def max_margin(
-    X: Any,
-    y: Any,
-    *,
-    rtol: float = 1e-6,
-    fit_intercept: bool = False,
-    time_limit: float | None = None,
-    callback: Callable[[Progress], Any] | None = None,
-) -> Margin:
-    """The widest margin μ = max_{‖θ‖ ≤ 1} min_i z_iᵀθ as a bracket whose two ends are proven.
-
-    Parameters
-    ----------
-    X, y : rows (dense or CSR, float32 or float64) and two-valued labels, the larger one +1
-    rtol : the bracket is closed when upper - lower ≤ rtol · upper
-    fit_intercept : also an intercept, which is not part of the norm, as in every hard-margin SVM
-    time_limit : seconds after which the bracket is returned as it is
-    callback : called with a `Progress` after each Newton step; a true return value stops
-
-    Where no separator exists μ = 0 and the upper end is driven there; `separate` turns that into a proof.
-    """
-    if not isinstance(rtol, Real) or not 0 < float(rtol) < 1:
-        raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
-    check_time_limit(time_limit)
-    problem = make_problem(X, y, fit_intercept=fit_intercept, intercept_scaling="auto")
-    return find_margin(problem, float(rtol), time_limit, callback)
 
 
 def check_time_limit(time_limit: Any) -> None:

@@ -59,6 +59,11 @@ class Problem:
         return float(self.weight.sum())
 
     @property
+    def least(self) -> float:
+        """The smallest weight that is not zero."""
+        return float(self.weight[self.weight > 0].min())
+
+    @property
     def R(self) -> float:
         """The longest row, max ‖z_i‖ over rows with a weight."""
         return float(self.r[self.weight > 0].max()) * self.scale
@@ -91,16 +96,20 @@ def make_problem(
 
     `intercept_scaling="auto"` is the power of two nearest to a fifth of the rows' root mean square length.
     """
-    rows, n, d, names = _rows(X)
+    rows, n, d, names = rows_of(X)
     sign, classes = (np.array(y, dtype=np.float64), np.array([-1, 1])) if signed else _labels(y, n)
-    weight = _weights(sample_weight, n)
+    weight = check_weights(sample_weight, n)
     r = _lengths(rows, n)
     if not np.isfinite(r).all():
-        _complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), names)
-    bias = _constant(intercept_scaling, r, weight) if fit_intercept else 0.0
+        complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), names)
+    bias = 0.0
+    if fit_intercept:
+        top = float(r[weight > 0].max())
+        mean = float(np.sqrt(weight @ (r / top) ** 2 / weight.sum())) if top > 0 else 0.0
+        bias = constant(intercept_scaling, top, mean)
     r = np.hypot(r, bias)
     top = float(r[weight > 0].max())
-    scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else ldexp(1.0, min(max(frexp(top)[1], -1021), 1023))
+    scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else power_of_two(top)
     kind = getattr(X, "dtype", np.dtype(np.float64))
     short = len(rows) == 1 and kind in (np.float32, np.float16) and 1e-15 < top < 1e15
     return Problem(rows, sign / scale, weight, r / scale, scale, bias, classes, d, short)
@@ -108,7 +117,7 @@ def make_problem(
 
 def row_lengths(X: Any) -> Vector:
     """‖a_i‖ of every row, without overflow or underflow on the way."""
-    rows, n, _, _ = _rows(X)
+    rows, n, _, _ = rows_of(X)
     return _lengths(rows, n)
 
 
@@ -125,14 +134,20 @@ def relabel(problem: Problem, sign: Vector) -> Problem:
     return replace(problem, sign=sign / problem.scale, classes=np.array([-1, 1]))
 
 
-def _constant(scale: Any, r: Vector, weight: Vector) -> float:
-    """The value of the constant column; "auto" is a power of two, so that it adds no rounding."""
+def power_of_two(top: float) -> float:
+    """One near `top`, that float64 can divide by."""
+    return ldexp(1.0, min(max(frexp(top)[1], -1021), 1023))
+
+
+def constant(scale: Any, top: float, mean: float) -> float:
+    """The value of the constant column; "auto" is a power of two, so that it adds no rounding.
+
+    `mean` is the rows' root mean square length in units of the longest, `top`.
+    """
     if isinstance(scale, str) and scale == "auto":
-        top = float(r[weight > 0].max())
         if top == 0:
             return 1.0
-        size = float(np.sqrt(weight @ (r / top) ** 2 / weight.sum()))  # root mean square, in units of the longest
-        return ldexp(1.0, min(max(round(log2(top) + log2(size / 5.0)), -1000), 1000))
+        return ldexp(1.0, min(max(round(log2(top) + log2(mean / 5.0)), -1000), 1000))
     if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < float(scale) < inf:
         raise ValueError(f'intercept_scaling must be positive and finite, or "auto", got {scale!r}.')
     return float(scale)
@@ -145,7 +160,8 @@ def _frozen(a: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _rows(X: Any) -> tuple[tuple[Any, ...], int, int, list[str] | None]:
+def rows_of(X: Any) -> tuple[tuple[Any, ...], int, int, list[str] | None]:
+    """The rows as the kernels take them, their number and length, and the columns' names."""
     names = _column_names(X)
     sparse = sys.modules.get("scipy.sparse")  # an object cannot be sparse unless its module is loaded
     if sparse is not None and sparse.issparse(X):
@@ -161,20 +177,20 @@ def _rows(X: Any) -> tuple[tuple[Any, ...], int, int, list[str] | None]:
         raise ValueError(f"X is empty: shape {A.shape}; it needs at least one row and one column.")
     if A.dtype == object:
         A = _from_objects(A, names)
-    if A.dtype.kind not in "fiub":
-        raise ValueError(f"X must be numeric, got dtype {A.dtype}; encode text and dates as numbers first.")
-    dtype = _float_type(A)
-    return (_frozen(np.ascontiguousarray(A, dtype=dtype)),), n, d, names
+    return (_frozen(np.ascontiguousarray(A, dtype=float_type(A.dtype, A))),), n, d, names
 
 
-def _float_type(A: NDArray[Any]) -> Any:
+def float_type(dtype: Any, values: Any = None) -> Any:
     """float32 where it holds every value exactly or already is the user's choice, float64 otherwise."""
-    if A.dtype.kind in "iu" and A.dtype.itemsize == 8 and A.size and max(abs(int(A.min())), abs(int(A.max()))) > EXACT:
+    if dtype.kind not in "fiub":
+        raise ValueError(f"X must be numeric, got dtype {dtype}; encode text and dates as numbers first.")
+    wide = dtype.kind in "iu" and dtype.itemsize == 8 and values is not None and values.size
+    if wide and max(abs(int(values.min())), abs(int(values.max()))) > EXACT:
         raise ValueError(
             "X has whole numbers beyond 2**53, which float64 cannot hold; subtract an offset or scale them."
         )
-    small = A.dtype.kind == "b" or (A.dtype.kind in "iu" and A.dtype.itemsize <= 2)
-    return np.float32 if small or (A.dtype.kind == "f" and A.dtype.itemsize <= 4) else np.float64
+    small = dtype.kind == "b" or (dtype.kind in "iu" and dtype.itemsize <= 2)
+    return np.float32 if small or (dtype.kind == "f" and dtype.itemsize <= 4) else np.float64
 
 
 def _csr_rows(X: Any) -> tuple[tuple[Any, ...], int, int, None]:
@@ -182,13 +198,11 @@ def _csr_rows(X: Any) -> tuple[tuple[Any, ...], int, int, None]:
     if n == 0 or d == 0:
         raise ValueError(f"X is empty: shape {X.shape}; it needs at least one row and one column.")
     C = X.tocsr()
-    if C.dtype.kind not in "fiub":
-        raise ValueError(f"X must be numeric, got dtype {C.dtype}.")
     if not C.has_canonical_format:
         C = C.copy() if C is X else C
         C.sum_duplicates()
     C.check_format(full_check=True)
-    data = np.ascontiguousarray(C.data, dtype=_float_type(C.data))
+    data = np.ascontiguousarray(C.data, dtype=float_type(C.dtype, C.data))
     return (_frozen(data), _frozen(C.indices), _frozen(C.indptr)), n, d, None
 
 
@@ -218,8 +232,8 @@ def _column(j: int, names: list[str] | None) -> str:
     return f"{j}" if names is None else f"{j} ({names[j]!r})"
 
 
-def _complain_about_row(rows: tuple[Any, ...], i: int, names: list[str] | None) -> None:
-    """Name the first NaN or infinity of row i."""
+def complain_about_row(rows: tuple[Any, ...], i: int, names: list[str] | None, first: int = 0) -> None:
+    """Name the first NaN or infinity of row i of these, which begin with row `first`."""
     if len(rows) == 3:
         lo, hi = rows[2][i], rows[2][i + 1]
         values, columns = rows[0][lo:hi], rows[1][lo:hi]
@@ -227,26 +241,31 @@ def _complain_about_row(rows: tuple[Any, ...], i: int, names: list[str] | None) 
         values, columns = rows[0][i], np.arange(rows[0].shape[1])
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad) == 0:
-        raise ValueError(f"row {i} of X is longer than float64 can hold; scale X down.")
+        raise ValueError(f"row {first + i} of X is longer than float64 can hold; scale X down.")
     value = "NaN" if np.isnan(values[bad[0]]) else str(float(values[bad[0]]))
-    where = f"row {i}, column {_column(int(columns[bad[0]]), names)}"
+    where = f"row {first + i}, column {_column(int(columns[bad[0]]), names)}"
     raise ValueError(f"X contains {value} at {where}; fill or drop it.")
 
 
-def read_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """One label per row and the classes in order; shape, missing labels and mixed types are complained about here."""
+def read_labels(y: Any, first: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+    """One label per row and the classes in order; shape, missing labels and mixed types are complained about here.
+
+    Rows are counted from `first`.
+    """
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
         raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
-    for i, v in enumerate(labels if labels.dtype.kind in "Of" else ()):
+    if labels.dtype.kind == "f" and (gaps := np.flatnonzero(np.isnan(labels))).size:
+        raise ValueError(f"y is missing at row {first + int(gaps[0])}; drop the row or give it a label.")
+    for i, v in enumerate(labels if labels.dtype.kind == "O" else ()):
         try:
             missing = v is None or bool(v != v)
         except TypeError:  # pandas' NA is neither equal nor unequal
             missing = True
         if missing:
-            raise ValueError(f"y is missing at row {i}; drop the row or give it a label.")
+            raise ValueError(f"y is missing at row {first + i}; drop the row or give it a label.")
     try:
         return labels, np.unique(labels)
     except TypeError:
@@ -257,14 +276,21 @@ def _labels(y: Any, n: int) -> tuple[Vector, NDArray[Any]]:
     labels, classes = read_labels(y)
     if len(labels) != n:
         raise ValueError(f"X has {n} rows but y has {len(labels)} labels.")
+    classes = pick_classes(classes)
+    return np.where(labels == classes[1], 1.0, -1.0), classes
+
+
+def pick_classes(classes: NDArray[Any]) -> NDArray[Any]:
+    """The two classes, or one sentence on how many there are."""
     if len(classes) != 2:
         shown = ", ".join(str(c) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
         plural = "class" if len(classes) == 1 else "classes"
         raise ValueError(f"y has {len(classes)} {plural} ({shown}); separation is between exactly two.")
-    return np.where(labels == classes[1], 1.0, -1.0), classes
+    return classes
 
 
-def _weights(sample_weight: Any, n: int) -> Vector:
+def check_weights(sample_weight: Any, n: int) -> Vector:
+    """s_i ≥ 0, one per row and not all 0; 1 where none are given."""
     if sample_weight is None:
         return np.ones(n)
     s = np.array(sample_weight, dtype=np.float64)

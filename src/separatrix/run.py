@@ -13,6 +13,7 @@ import numpy as np
 from separatrix.engines import Engine
 from separatrix.methods import Method
 from separatrix.problem import Problem, Vector
+from separatrix.shards import Sharded
 from separatrix.trace import Measure, Trace
 
 
@@ -81,7 +82,7 @@ class Run:
 class Iterate:
     """One iterate, as `stop` and `callback` see it; valid during the call."""
 
-    def __init__(self, engine: Engine, method: Method, problem: Problem) -> None:
+    def __init__(self, engine: Engine, method: Method, problem: Problem | Sharded) -> None:
         self._engine, self._method, self._problem = engine, method, problem
         self.t = engine.t
         self._measure: Measure | None = None

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from separatrix import estimators
 from separatrix.bench.speed import PAUSE, Spread
 from separatrix.datasets import available, load, load_ten
+from separatrix.decide import max_margin
 from separatrix.lab.table import Row, Table
 from separatrix.loop import solve
-from separatrix.margin import max_margin
 
 SWEEPS = 10
 SEEDS = 5

@@ -13,6 +13,7 @@ near the identity whatever the condition of A, and σ_min(W)² ≥ 1 - ‖WᵀW 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import frexp, fsum, sqrt
 from typing import Any
@@ -22,47 +23,87 @@ import numpy as np
 from separatrix.certify.proof import Claim, Proof
 from separatrix.certify.rows import TINY, Index, Reader, U, as_integers, gamma, relation_vector, two_product
 from separatrix.problem import Problem, Vector, make_problem
+from separatrix.shards import Sharded, opened
 
 LOST = 1e-150  # more than the root of any sum of squares that vanish
 EXACT_ENTRIES = 20_000_000  # products that the exact sums of the Cholesky argument may take
 
 
-def verify(proof: Proof, X: Any, y: Any) -> bool:
-    """Whether the proof holds for these data, re-computed from the raw rows."""
-    return check(proof, make_problem(X, y, fit_intercept=proof.intercept))
+def verify(proof: Proof, X: Any, y: Any, *, memory_limit: int | str | None = None) -> bool:
+    """Whether the proof holds for these data, re-computed from the raw rows, wherever they are (see `solve`)."""
+    with opened(X, y, fit_intercept=proof.intercept, memory_limit=memory_limit) as problem:
+        return check(proof, problem)
 
 
-def check(proof: Proof, problem: Problem) -> bool:
+def check(proof: Proof, problem: Problem | Sharded) -> bool:
     """`verify` on a problem already read."""
     if (proof.n, proof.d, proof.intercept) != (problem.n, problem.d, problem.bias > 0) or not proof.well_formed:
         return False
-    reader = Reader(problem)
     if proof.claim is Claim.SEPARABLE:
-        return proof.theta is not None and bool((reader.signs(proof.theta) > 0).all())
+        return proof.theta is not None and all_signs(problem, proof.theta)[0] > 0
     if proof.rows is None or proof.weights is None or len(proof.rows) == 0:
         return False
-    rows = np.array(proof.rows, dtype=np.int64)
     if not all(w > 0 for w in proof.weights):
         return False
+    rows = np.array(proof.rows, dtype=np.int64)
+    reader, B = (Reader(problem), rows) if isinstance(problem, Problem) else fetch(problem, rows)
     if proof.columns is None:
-        if not exact_gordan(reader, rows, proof.weights):
+        if not exact_gordan(reader, B, proof.weights):
             return False
         everywhere = len(rows) == problem.n  # λ > 0 on every row: Stiemke's alternative
     else:
         everywhere = proof.claim is Claim.OVERLAP
         columns = np.array(proof.columns, dtype=np.int64)
-        if not relations_hold(reader, proof, None if everywhere else rows):
+        if not (relations_everywhere(problem, proof) if everywhere else relations_hold(reader, proof, B)):
             return False
-        if not slack(reader, rows, proof.float_weights, columns) > 0:
+        if not slack(reader, B, proof.float_weights, columns) > 0:
             return False
     if proof.claim is Claim.OVERLAP:
         return everywhere
     if proof.claim is Claim.QUASI_COMPLETE:
         if proof.theta is None:
             return False
-        signs = reader.signs(proof.theta)
-        return bool((signs >= 0).all() and (signs > 0).any())
+        least, most = all_signs(problem, proof.theta)
+        return least >= 0 and most > 0
     return proof.claim is Claim.INSEPARABLE
+
+
+def all_signs(problem: Problem | Sharded, theta: Sequence[Any]) -> tuple[int, int]:
+    """The least and the greatest sign of z_iᵀθ over all rows, each exact."""
+    pieces = [signs_of(0, problem, theta)] if isinstance(problem, Problem) else problem.map(signs_of, theta)
+    return min(least for least, _ in pieces), max(most for _, most in pieces)
+
+
+def signs_of(first: int, piece: Problem, theta: Sequence[Any]) -> tuple[int, int]:
+    """The same of some rows."""
+    signs = Reader(piece).signs(theta)
+    return int(signs.min()), int(signs.max())
+
+
+def relations_everywhere(problem: Problem | Sharded, proof: Proof) -> bool:
+    """Whether the relations hold on every row."""
+    if isinstance(problem, Problem):
+        return relations_of(0, problem, proof)
+    return all(problem.map(relations_of, proof))
+
+
+def relations_of(first: int, piece: Problem, proof: Proof) -> bool:
+    """The same of some rows."""
+    return relations_hold(Reader(piece), proof, None)
+
+
+def fetch(problem: Sharded, rows: Index) -> tuple[Reader, Index]:
+    """These rows from their shards, as rows of their own, and their numbers among these."""
+    found = problem.map(pick, np.sort(rows))
+    X, sign = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    small = make_problem(X, sign, signed=True, fit_intercept=problem.bias > 0)
+    return Reader(small), np.argsort(np.argsort(rows))
+
+
+def pick(first: int, piece: Problem, rows: Index) -> tuple[Any, Vector]:
+    """Those of the rows that this piece has, and their labels ±1."""
+    mine = rows[(rows >= first) & (rows < first + piece.n)] - first
+    return Reader(piece).X[mine], np.sign(piece.sign[mine])
 
 
 def exact_gordan(reader: Reader, rows: Index, weights: tuple[float | Fraction, ...]) -> bool:

@@ -8,8 +8,10 @@ from separatrix.engines.base import Engine, Sheet, rule_of
 from separatrix.engines.direct import DirectEngine
 from separatrix.engines.gram import Gram, GramEngine
 from separatrix.engines.rowwise import GramSweepEngine, SweepEngine
+from separatrix.engines.sharded import ShardedEngine, ShardedSweepEngine
 from separatrix.methods import Method, nearest
 from separatrix.problem import Problem, Vector
+from separatrix.shards import Sharded
 
 ENGINES = ("auto", "dense", "lazy", "gram")
 
@@ -18,7 +20,7 @@ __all__ = ["ENGINES", "Engine", "Gram", "Sheet", "choose", "make_engine", "rule_
 
 def make_engine(
     engine: str | Gram,
-    problem: Problem,
+    problem: Problem | Sharded,
     method: Method,
     theta0: Vector | None = None,
     *,
@@ -27,6 +29,9 @@ def make_engine(
 ) -> Engine:
     """The engine of this name for one run, "auto" having been resolved by `choose`."""
     name = choose(engine, problem, method)
+    if isinstance(problem, Sharded):
+        kind = ShardedEngine if method.order is None else ShardedSweepEngine
+        return kind(problem, method, theta0, lazy=name == "lazy")
     options = engine if isinstance(engine, Gram) else Gram()
     if method.order is not None:
         if name == "gram":
@@ -37,12 +42,14 @@ def make_engine(
     return DirectEngine(problem, method, theta0, lazy=name == "lazy")
 
 
-def choose(engine: str | Gram, problem: Problem, method: Method) -> str:
+def choose(engine: str | Gram, problem: Problem | Sharded, method: Method) -> str:
     """The name of the engine to use; "auto" decides from n, d, γ, sparsity and memory.
 
     Columns of G pay where rows are long (4d ≥ n), all of G fits in the default budget, and weights are mostly 0 or 1,
     so that few of them change from step to step. Otherwise rows are read when due; `dense` where every row always is.
     """
+    if isinstance(problem, Sharded) and (isinstance(engine, Gram) or engine == "gram"):
+        raise ValueError('engine="gram" needs the rows in memory; those of files and clusters take "lazy" or "dense".')
     if isinstance(engine, Gram):
         return "gram"
     if not isinstance(engine, str) or engine not in ENGINES:
@@ -55,6 +62,8 @@ def choose(engine: str | Gram, problem: Problem, method: Method) -> str:
         return "lazy"
     R = problem.R
     band = 0.0 if isinf(method.gamma) else rule_of(problem, method).cut / method.gamma  # m̂ beyond it has weight 0
+    if isinstance(problem, Sharded):
+        return "dense" if band > 100 * R * R else "lazy"
     long_rows = not problem.sparse and 4 * problem.d >= problem.n >= 64 and Gram().slots(problem.n) == problem.n
     if (
         (long_rows or method.order == "most-wrong")

@@ -16,6 +16,7 @@ from separatrix.kernels.batch import EPS, Data, Rule
 from separatrix.kernels.rows import evaluate_rows, sum_rows
 from separatrix.methods import Method
 from separatrix.problem import Problem, Vector
+from separatrix.shards import Sharded
 from separatrix.trace import Measure
 
 Index = NDArray[np.int64]
@@ -121,26 +122,30 @@ class Sheet:
         return float(self.margins(phi)[self.problem.weight > 0].min())
 
 
-def rule_of(problem: Problem, method: Method) -> Rule:
+def separates(problem: Problem | Sharded, phi: Vector) -> bool:
+    """Whether φ puts every row with a weight on its right side, by direct products."""
+    return (problem if isinstance(problem, Sharded) else Sheet(problem)).lowest(phi) > 0
+
+
+def rule_of(problem: Problem | Sharded, method: Method) -> Rule:
     """The method in the kernels' units: Φ = unit·φ, gamma·ZΦ = γ·m̂."""
-    s = problem.weight[problem.weight > 0]
-    cut = 40.0 + log(problem.size / float(s.min()))  # dropped weights sum to under exp(-40) of Σ s_i w_i
+    cut = 40.0 + log(problem.size / problem.least)  # dropped weights sum to under exp(-40) of Σ s_i w_i
     gamma = method.gamma if isinf(method.gamma) else min(max(product(problem, method), 1e-300), 1e300)
     return Rule(gamma, cut, method.normalized)
 
 
-def product(problem: Problem, method: Method) -> float:
+def product(problem: Problem | Sharded, method: Method) -> float:
     """γ·scale²/unit, without overflow on the way."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float64(method.gamma) / unit_of(problem, method) * problem.scale * problem.scale)
 
 
-def unit_of(problem: Problem, method: Method) -> float:
+def unit_of(problem: Problem | Sharded, method: Method) -> float:
     """Φ = unit·φ: n where the step is divided by n, 1 otherwise."""
     return 1.0 if method.normalized or method.order else problem.size
 
 
-def start(problem: Problem, method: Method, theta0: Vector | None) -> Vector:
+def start(problem: Problem | Sharded, method: Method, theta0: Vector | None) -> Vector:
     """Φ_0: φ_0 = θ_0/γ at finite γ, θ_0 itself at γ = ∞."""
     phi = np.zeros(problem.d + 1)
     if theta0 is not None:

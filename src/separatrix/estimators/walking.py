@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.decide import Verdict
+from separatrix.each import solve_each
 from separatrix.estimators.base import (
     LinearClassifier,
     OneVsRest,
@@ -23,7 +24,6 @@ from separatrix.estimators.base import (
 )
 from separatrix.estimators.callbacks import Tasks, watched
 from separatrix.kernels.rows import norm
-from separatrix.loop import solve_each
 from separatrix.problem import Vector, row_lengths
 from separatrix.run import Iterate, Run, Status
 from separatrix.trace import Recorder

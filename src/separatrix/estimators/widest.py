@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.decide import Verdict
+from separatrix.decide import Verdict, max_margin
 from separatrix.estimators.base import LinearClassifier, Outcome, one_or_all, scores, verdict_clauses
 from separatrix.estimators.callbacks import Tasks, watched, with_callbacks
-from separatrix.margin import Margin, MarginStatus, max_margin
+from separatrix.margin import Margin, MarginStatus
 
 
 class MaxMarginClassifier(LinearClassifier):

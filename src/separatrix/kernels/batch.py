@@ -268,7 +268,7 @@ def gradient(data, st):
     c = st.c[0]
     if not c.ready:
         if c.summed:
-            add_blocks(st.parts, st.parts.shape[0], st.total)
+            add_blocks(st.parts, data.every, st.parts.shape[0], st.total)
         else:
             sum_rows(data, st.active, c.n_active, st.w, st.starts, st.parts, st.total)
         c.ready = True

@@ -5,8 +5,9 @@ of an appended constant column (0: none), so a vector `phi` always has d + 1 ent
 products and sums are float64 either way (`dot4_short` and `add8_short` are for the fused pass of `batch` alone).
 
 One canonical order of sums, whatever the engine and the threads: a margin is one call of the same dot product wherever
-it is needed; a weighted sum of rows runs in index order inside blocks of consecutive rows, then over the blocks.
-Rows of weight zero may be left out: adding 0 changes no bit.
+it is needed; a weighted sum of rows runs in index order inside blocks of consecutive rows, then over 64 blocks at a
+time, over 64 such groups, and so on (`put`). Any machine may sum a group on its own: the total has the same bits. Rows
+of weight zero may be left out: adding 0 changes no bit.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ REASSOCIATE = {
 FUSE = {"contract", "nsz"}  # a*b + c in one rounding, the order of sums as written
 CHUNK = 64  # rows per unit of parallel work
 WORTH = 60_000  # entries read below which a second thread costs more than it saves
+GROUP = 64  # blocks in a group of the canonical sum, groups in a group of the next level
+LEVELS = 7  # of groups: more blocks than any disk holds
 
 
 @njit(cache=True, nogil=True, fastmath=REASSOCIATE)
@@ -277,15 +280,57 @@ def sum_rows(data, idx, count, w, starts, parts, out):
         for b in range(used):
             parts[b, :] = 0.0
             accumulate(data.rows, idx, starts[b], starts[b + 1], w, data.bias, data.sign, parts.shape[1] - 2, parts[b])
-    add_blocks(parts, used, out)
+    for b in range(used):
+        starts[b] = idx[starts[b]] // data.block
+    add_blocks(parts, starts, used, out)
 
 
 @njit(cache=True, nogil=True)
-def add_blocks(parts, used, out):
-    out[:] = 0.0
+def add_blocks(parts, number, used, out):
+    """out = Σ parts[:used] in the canonical order; part b is the sum of block number[b]."""
+    tree = np.zeros((LEVELS + 1, out.shape[0]))
+    at = np.full(LEVELS + 1, -1)
     for b in range(used):
-        for k in range(out.shape[0]):
-            out[k] += parts[b, k]
+        put(tree, at, 0, number[b], parts[b])
+    finish(tree, at, LEVELS, out)
+
+
+@njit(cache=True, nogil=True)
+def put(tree, at, level, number, v):
+    """Add group `number` of this level (0: a block) to the group that holds it; nodes come in ascending order.
+
+    tree[g] is the sum so far of group at[g], the one of level g that is open. Groups that v is not part of are closed.
+    """
+    holder = number
+    for g in range(1, LEVELS):
+        if g > level:
+            holder //= GROUP
+        if at[g] >= 0 and (g <= level or at[g] != holder):
+            close(tree, at, g)
+    at[level + 1] = number // GROUP
+    for k in range(v.shape[0]):
+        tree[level + 1, k] += v[k]
+
+
+@njit(cache=True, nogil=True)
+def close(tree, at, g):
+    """Add the open group of level g to the one that holds it."""
+    at[g + 1] = at[g] // GROUP
+    at[g] = -1
+    for k in range(tree.shape[1]):
+        tree[g + 1, k] += tree[g, k]
+        tree[g, k] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def finish(tree, at, level, out):
+    """out = the sum of the one group of this level that all nodes were part of; the tree is then empty."""
+    for g in range(1, level):
+        if at[g] >= 0:
+            close(tree, at, g)
+    out[:] = tree[level]
+    tree[level, :] = 0.0
+    at[level] = -1
 
 
 @njit(cache=True, nogil=True, fastmath=REASSOCIATE)

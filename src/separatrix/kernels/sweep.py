@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 
 from separatrix.kernels.batch import EPS, distance
 from separatrix.kernels.rows import add_one, dots, evaluate_rows, norm
@@ -58,11 +59,27 @@ CONTROL = np.dtype(
 
 
 @njit(cache=True, nogil=True)
+def down(x):
+    """A float32 below x: the nearest one to x less a rounding step."""
+    return np.float32(x - abs(x) * 1.2e-7 - 3e-45)
+
+
+def below(bound: Any, x: float) -> float:
+    """x as `bound` can hold it, or just below."""
+    return x
+
+
+@overload(below)
+def _below(bound, x):
+    return (lambda bound, x: down(x)) if bound.dtype.bitwidth == 32 else (lambda bound, x: x)
+
+
+@njit(cache=True, nogil=True)
 def sweep(data, st, steps, lazy):
     """Go on through this sweep until it ends, `steps` updates are made, or every row was right in turn."""
     c, n = st.c[0], st.order.shape[0]
     walk = st.phi, st.anchor, st.reach, st.late
-    go(data.rows, data.r, data.sign, data.bias, walk, st.order, st.ahead, c, steps, lazy, n)
+    go(data.rows, data.r, data.sign, data.bias, walk, st.order, st.ahead, c, steps, lazy, n, n, np.inf)
     if c.position == n:
         c.position = 0
         c.epoch += 1
@@ -71,14 +88,17 @@ def sweep(data, st, steps, lazy):
 
 
 @njit(cache=True, nogil=True)
-def go(rows, r, sign, bias, walk, order, ahead, c, steps, lazy, until):
-    """The rows from the present place to place `until`, one after the other; or `steps` updates, or n rows right."""
+def go(rows, r, sign, bias, walk, order, ahead, c, steps, lazy, until, n, limit):
+    """The rows from the present place to place `until`, one after the other; or `steps` updates, or n rows right.
+
+    Rows that may be wrong once φ is farther than `limit` from the anchor need not be there: it goes no farther.
+    """
     phi, anchor, bound, late = walk
-    n, D = order.shape[0], phi.shape[0]
+    D = phi.shape[0]
     end = c.t + steps
     width = 4 if len(rows) == 1 else 1  # sparse rows gain nothing from company
     reach = reached(c, D)
-    while c.position < until and c.t < end and c.clean < n:
+    while c.position < until and c.t < end and c.clean < n and reach <= limit:
         last = min(until, c.position + n - c.clean)
         found = 0
         p = c.position
@@ -98,8 +118,8 @@ def go(rows, r, sign, bias, walk, order, ahead, c, steps, lazy, until):
                 add_one(rows, i, sign[i], bias, phi)
                 if late.shape[0] > 0:
                     add_one(rows, i, sign[i] * (np.float64(c.epoch) * n + ahead.place[k]), bias, late)
-                bound[i] = -np.inf
                 if lazy:
+                    bound[i] = -np.inf
                     c.away = distance(phi, anchor)
                     reach = reached(c, D)
                 c.t += 1
@@ -107,7 +127,7 @@ def go(rows, r, sign, bias, walk, order, ahead, c, steps, lazy, until):
                 c.position = p = ahead.place[k] + 1
                 break
             if lazy:
-                bound[i] = margin - r[i] * c.away
+                bound[i] = below(bound, margin - np.float64(r[i]) * c.away)
         c.clean += p - c.position
         c.position = p
 
@@ -119,7 +139,7 @@ def sweep_all(data, sign, phi, anchor, bound, late, order, ahead, c, lazy, lo, h
         for k in range(c.shape[0]):
             walk = phi[k], anchor[k], bound[k], late[k]
             end = min(p + TOGETHER, hi)
-            go(data.rows, data.r, sign[k], data.bias, walk, order, ahead, c[k], ENDLESS, lazy, end)
+            go(data.rows, data.r, sign[k], data.bias, walk, order, ahead, c[k], ENDLESS, lazy, end, len(order), np.inf)
 
 
 @njit(cache=True, nogil=True)

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.checkpoint import Checkpoint, fingerprint
-from separatrix.decide import Verdict, separate
+from separatrix.decide import Verdict, max_margin, separate
 from separatrix.engines import Sheet, choose
 from separatrix.engines.gram import fill_columns
 from separatrix.lab.material import Sample
 from separatrix.lab.store import Job, Result
 from separatrix.loop import Walk, solve
-from separatrix.margin import max_margin
 from separatrix.methods import TABLE, Method, parse_method
 from separatrix.problem import Problem, make_problem
 from separatrix.trace import Recorder

@@ -1,0 +1,102 @@
+"""Several labellings of the same rows, a run for each: one-vs-rest problems, say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any, Literal
+
+from separatrix.checkpoint import fresh_seed
+from separatrix.engines import Gram
+from separatrix.engines.rowwise import SweepEngine, sweep_together
+from separatrix.loop import ENDLESS, Walk, check_seed, check_theta0
+from separatrix.methods import parse_method
+from separatrix.problem import INTERCEPT_SCALE, make_problem, relabel
+from separatrix.run import Iterate, Run, Status
+from separatrix.trace import Recorder, check_record
+
+SMALL = 64 << 20  # bytes that perceptrons walking together may hold in any case; or as many as the rows have
+STATE = 80  # bytes that each of them holds per row
+
+
+def solve_each(
+    X: Any,
+    labels: Sequence[Any],
+    method: str,
+    *,
+    step_size: float | None = None,
+    max_iter: int | None = None,
+    max_epochs: int | None = None,
+    engine: str | Gram = "auto",
+    theta0: Sequence[Any] | None = None,
+    record: str | int | None = None,
+    sample_weight: Any = None,
+    fit_intercept: bool = False,
+    intercept_scaling: float | Literal["auto"] = INTERCEPT_SCALE,
+    callbacks: Sequence[Callable[[Iterate], Any]] | None = None,
+    random_state: int | None = None,
+    order: str = "cyclic",
+    average: bool = False,
+) -> list[Run]:
+    """One run per labelling of the same rows, each as `solve` would make it: one-vs-rest problems, say.
+
+    `labels` has one row of ±1 per problem, and a problem may lack one of the two; `theta0` and `callbacks` have one
+    entry per problem. Rows are checked once, and perceptrons that need not be recorded go through them together: a row
+    is fetched from memory once for all. With `average`, for the perceptron's sweeps, each run has the mean of φ over
+    the rows visited. Ctrl-C is passed on.
+    """
+    how, every = parse_method(method, step_size, order), check_record(record)
+    base = make_problem(
+        X,
+        labels[0],
+        signed=True,
+        sample_weight=sample_weight,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+    )
+    starts: Sequence[Any] = [None] * len(labels) if theta0 is None else theta0
+    seed = check_seed(random_state)
+    seed = fresh_seed() if seed is None else seed
+    # Perceptrons of which only the end is wanted go through the rows together.
+    together = 1
+    if how.order in ("cyclic", "random") and every is None and engine != "gram" and not isinstance(engine, Gram):
+        together = max(1, max(base.nbytes, SMALL) // (STATE * base.n))
+    runs: list[Run] = []
+    for lo in range(0, len(labels), together):
+        walks = [
+            Walk(
+                relabel(base, labels[k]),
+                how,
+                engine=engine,
+                theta0=check_theta0(starts[k], base),
+                max_iter=ENDLESS if max_iter is None else max_iter,
+                max_epochs=inf if max_epochs is None else max_epochs,
+                recorder=Recorder(every, False),
+                callback=None if callbacks is None else callbacks[k],
+                seed=seed,
+                average=average,
+            )
+            for k in range(lo, min(lo + together, len(labels)))
+        ]
+        if len(walks) > 1:
+            sweep_walks(walks)
+        for walk in walks:
+            for _ in walk.iterates():
+                pass
+            if walk.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+        runs += [walk.run() for walk in walks]
+    return runs
+
+
+def sweep_walks(walks: Sequence[Walk]) -> None:
+    """Sweep after sweep of all perceptrons together, until each is right or has made its sweeps; it then ends alone."""
+    while True:
+        going = [w for w in walks if w.engine.errors and w.engine.epoch < w.max_epochs and w.engine.t < w.max_iter]
+        if not going:
+            return
+        began = time.perf_counter()
+        sweep_together([w.engine for w in going if isinstance(w.engine, SweepEngine)])
+        for walk in going:
+            walk.seconds += (time.perf_counter() - began) / len(going)

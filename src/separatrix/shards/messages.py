@@ -1,0 +1,78 @@
+"""What goes between a coordinator and its shards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.problem import Vector
+
+
+class Survey(NamedTuple):
+    """What a shard says of its rows before any of them is scaled."""
+
+    labels: NDArray[Any]  # different ones, ascending
+    top: float  # longest row that has a weight
+    squares: float  # Σ s_i (‖a_i‖/top)²
+    size: float  # Σ s_i
+    least: float  # the smallest s_i > 0
+
+
+class Plan(NamedTuple):
+    """What all shards are told before a run."""
+
+    positive: Any  # the label that is +1
+    scale: float
+    bias: float
+    lazy: bool
+    rowwise: bool
+
+
+class Query(NamedTuple):
+    """One iterate, as the coordinator sends it."""
+
+    phi: Vector
+    gamma: float
+    tau: float
+    shift: float = 0.0
+    half: bool = False
+    fused: bool = False
+    short: bool = False  # a fused pass may work in float32
+    fresh: bool = False  # trust no bound
+    loss: bool = False
+    sums: bool = True
+    mark: bool = True  # remember who is wrong
+
+
+@dataclass
+class Answer:
+    """What the iterate means for one shard, or, added up, for all."""
+
+    errors: int
+    active: int
+    low: float
+    loss: float
+    lost: float  # Σ s_i over wrong rows
+    changed: bool
+    read: int
+    levels: NDArray[np.int64] | None  # of the groups below; None: as last time
+    numbers: NDArray[np.int64] | None
+    sums: NDArray[np.float64] | None  # Σ w_i z_i of each group of rows, and behind it Σ w_i
+    seconds: float
+
+
+class Swept(NamedTuple):
+    """Where the perceptron has come to in this shard."""
+
+    phi: Vector
+    updates: int
+    clean: int
+    position: int
+    read: int
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot go on: the scheduler or all workers are gone."""

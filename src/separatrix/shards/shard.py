@@ -1,0 +1,391 @@
+"""Shard: consecutive rows in place, with lazy state of their own; it answers what an iterate means for them.
+
+`advance` brings the margins that matter up to date and gives the weighted sum of the rows that pull; `sweep` walks the
+perceptron through the rows; `map` hands the rows piece by piece to any other question. Nothing but φ and small sums
+goes in or out. A shard that is lost can be built again from its source at any time: its lazy state decides what is
+read, never what comes out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from math import inf, isinf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.kernels import shard as kernel
+from separatrix.kernels.batch import EPS, distance
+from separatrix.kernels.rows import GROUP, LEVELS, finish, norm, put, row_norms
+from separatrix.kernels.shard import BLOCK
+from separatrix.kernels.sweep import CONTROL, reached
+from separatrix.problem import Problem, Vector, complain_about_row, read_labels
+from separatrix.shards.labels import Labels
+from separatrix.shards.layout import largest, leaves
+from separatrix.shards.messages import Answer, Plan, Query, Survey, Swept
+from separatrix.shards.sources import Held, Source
+
+sweep_held: Any = kernel.sweep_held  # its many arguments come as one tuple
+PIECE = 8 << 20  # bytes of rows read at a time where they are not read one by one
+NONE = np.empty(0)
+
+
+class Shard:
+    """Rows `first` … of `total`; `first` is a multiple of BLOCK, so blocks are those of the whole."""
+
+    def __init__(
+        self,
+        rows: Source,
+        labels: Labels,
+        weight: Vector | None,
+        first: int,
+        total: int,
+        *,
+        lazy: bool = True,
+        threads: int = 1,
+    ) -> None:
+        self.source, self.labels, self.first, self.total = rows, labels, first, total
+        self.n, self.d, self.keeps = rows.n, rows.d, lazy
+        self.weight = NONE if weight is None else weight
+        self.piece = max(BLOCK, PIECE // (rows.d * rows.dtype.itemsize) // BLOCK * BLOCK)
+        self.threads = threads
+        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.edges, self.levels, self.numbers = leaves(first, self.n, total, rows.breaks)
+        self.sums = np.zeros((len(self.levels), self.d + 2))
+        self.found = np.zeros((len(self.levels), kernel.COUNTS))
+        self.tasks = list(self._tasks())
+        buffers = threads if any(place is not None for _, _, place in self.tasks) else 0
+        self.buffers = [np.empty((BLOCK, self.d), dtype=rows.dtype) for _ in range(buffers)]
+        self.r = np.zeros(0, dtype=np.float32)
+
+    def _tasks(self) -> Iterator[tuple[int, int, tuple[int, int] | None]]:
+        """Runs of leaves lo … hi-1 that are kept in one place, short enough to share them out evenly."""
+        held = isinstance(self.source, Held)
+        most = max(1, -(-len(self.levels) // (4 * self.threads))) if held else max(1, self.piece // (GROUP * BLOCK))
+        starts = np.array(self.source.breaks)
+        lo = 0
+        while lo < len(self.levels):
+            here = np.searchsorted(starts, self.edges[lo], side="right")
+            inside = self._place(lo)
+            hi = lo + 1
+            rows = self.edges[hi] - self.edges[lo]
+            while (
+                hi < len(self.levels)
+                and (hi - lo < most or (not held and self.edges[hi + 1] - self.edges[lo] <= max(rows, self.piece)))
+                and np.searchsorted(starts, self.edges[hi], side="right") == here
+                and (self._place(hi) is None) == (inside is None)
+            ):
+                hi += 1
+            yield lo, hi, inside
+            lo = hi
+
+    def _place(self, leaf: int) -> tuple[int, int] | None:
+        """The file that has this leaf whole, and where row 0 would begin in it."""
+        lo, hi = int(self.edges[leaf]), int(self.edges[leaf + 1])
+        starts = np.array(self.source.breaks)
+        whole = np.searchsorted(starts, lo, side="right") == np.searchsorted(starts, hi - 1, side="right")
+        return self.source.place(lo) if whole else None
+
+    def close(self) -> None:
+        """End its threads."""
+        if self.pool is not None:
+            self.pool.shutdown()
+
+    # Before a run ----------------------------------------------------------------------------------------------------
+
+    def survey(self) -> Survey:
+        """Labels and row lengths; every complaint about the rows is raised here."""
+        found: list[NDArray[Any]] = []
+        self.r = np.zeros(self.n if self.keeps else 0, dtype=np.float32)
+        top = squares = 0.0
+        for lo in range(0, self.n, 1 << 18):
+            _, classes = read_labels(self.labels.read(lo, min(lo + (1 << 18), self.n)), self.first + lo)
+            found.append(classes)
+        for lo, hi, rows in self.pieces():
+            r = np.empty(hi - lo)
+            row_norms(rows, r)
+            if not np.isfinite(r).all():
+                complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), None, self.first + lo)
+            if self.keeps:
+                self.r[lo:hi] = np.clip(r, 1e-37, 3e38)  # a row that is too short for float32 counts as longer
+            s = self.weight[lo:hi] if len(self.weight) else np.ones(hi - lo)
+            longest = float(r[s > 0].max(initial=0.0))
+            if longest > top:
+                squares *= (top / longest) ** 2
+                top = longest
+            if top > 0:
+                squares += float(s @ (r / top) ** 2)
+        live = self.weight[self.weight > 0]
+        size, least = (float(live.sum()), float(live.min(initial=inf))) if len(self.weight) else (float(self.n), 1.0)
+        return Survey(np.unique(np.concatenate(found)), top, squares, size, least)
+
+    def begin(self, plan: Plan) -> None:
+        """Signs, scale and intercept; no row has been looked at yet."""
+        n = self.n
+        self.plan, self.unit = plan, 1.0 / plan.scale
+        sign = np.empty(n, dtype=np.int8)
+        for lo in range(0, n, 1 << 18):
+            label = self.labels.read(lo, min(lo + (1 << 18), n))
+            sign[lo : lo + len(label)] = np.where(np.ravel(label) == plan.positive, 1, -1)
+        lazy = plan.lazy and self.keeps and 1e-30 < plan.scale < 1e30
+        r = np.zeros(0, dtype=np.float32)
+        if lazy:
+            r = np.empty(n, dtype=np.float32)
+            for lo in range(0, n, 1 << 18):
+                part = slice(lo, lo + (1 << 18))
+                norms = np.hypot(self.r[part].astype(np.float64), plan.bias) * self.unit
+                r[part] = norms * (1 + 4e-7) + 3e-45  # float32 has rounded twice: this is above
+        reach = np.full(n if lazy else 0, -np.inf, dtype=np.float32)
+        far = reach if plan.rowwise else np.full(n if lazy else 0, -np.inf, dtype=np.float32)
+        wrong = np.zeros(0 if plan.rowwise else n, dtype=np.uint8)
+        self.facts = kernel.Facts(sign, self.weight, r, reach, far, wrong)
+        self.lazy, self.anchored, self.sent = lazy, False, False
+        self.anchor = np.zeros(self.d + 1)
+        self.last: Vector | None = None
+        self.path = self.length = 0.0
+        self.since = self.spent = self.read = 0
+        self.half = False
+        self.c = np.zeros(1, dtype=CONTROL)[0]
+
+    # The batch methods -----------------------------------------------------------------------------------------------
+
+    def advance(self, query: Query) -> Answer:
+        """The numbers of this iterate: margins where they matter, and Σ w_i z_i."""
+        began = time.perf_counter()
+        ask = self._ask(query)
+        self._pass(ask)
+        f = self.found.sum(axis=0)
+        read, changed = int(f[kernel.READ]), bool(f[kernel.CHANGED])
+        self._note(query, ask, read)
+        answer = Answer(
+            errors=int(f[kernel.ERRORS]),
+            active=int(f[kernel.ACTIVE]),
+            low=float(self.found[:, kernel.LOW].min()),
+            loss=float(f[kernel.LOSS]),
+            lost=float(f[kernel.LOST]),
+            changed=changed,
+            read=read,
+            levels=None,
+            numbers=None,
+            sums=None,
+            seconds=0.0,
+        )
+        # At γ = ∞ the sum is that of the wrong set: while it stays the same there is nothing to send.
+        if query.sums and (changed or not self.sent or self.half != query.half or not ask.mark):
+            answer.levels, answer.numbers, answer.sums = self._nodes()
+            self.sent, self.half = True, query.half
+        answer.seconds = time.perf_counter() - began
+        return answer
+
+    def _ask(self, q: Query) -> kernel.Ask:
+        if self.last is not None:
+            self.path += distance(q.phi, self.last)
+        self.last = q.phi.copy()
+        self.length = max(self.length, norm(q.phi))
+        lazy = self.lazy and not q.fused
+        every = q.fresh or q.fused or not self.lazy or not self.anchored
+        if self.plan.rowwise:
+            gone = -self._away(q.phi)
+            path = line = float(reached(self.c, len(q.phi)))
+        else:
+            slack = 4.0 * EPS * (len(q.phi) + 8 + self.since) * (self.length + self.path)
+            gone, path, line = self.path, self.path + slack, distance(q.phi, self.anchor) + slack
+        return kernel.Ask(
+            phi=q.phi,
+            short=q.phi.astype(np.float32) if q.short else np.zeros(0, dtype=np.float32),
+            gamma=q.gamma,
+            tau=q.tau,
+            shift=q.shift,
+            bias=self.plan.bias,
+            unit=self.unit,
+            gone=gone,
+            path=path,
+            line=line,
+            every=every,
+            lazy=lazy,
+            half=q.half,
+            fused=q.fused,
+            loss=q.loss,
+            mark=q.mark and isinf(q.gamma) and len(self.facts.wrong) > 0,
+        )
+
+    def _note(self, q: Query, ask: kernel.Ask, read: int) -> None:
+        """Where distances are now measured from, and whether the next pass should take every row."""
+        if q.fused:
+            self.anchored = False
+        elif ask.lazy and ask.every:
+            self.anchored, self.since, self.spent, self.path = True, 0, 0 if self.plan.rowwise else self.n, 0.0
+            self._set_anchor(q.phi)
+        elif ask.lazy and self.plan.rowwise:
+            self.anchored = 2 * read < self.n
+        elif ask.lazy:
+            self.since += 1
+            self.spent += read
+            if 2 * read > self.n or (read > 64 and read * self.since > self.spent):
+                self.anchored = False
+
+    def _pass(self, ask: kernel.Ask) -> None:
+        """One pass over the leaves, on all threads where there are several."""
+        if self.pool is None or len(self.tasks) == 1:
+            for k in range(len(self.tasks)):
+                self._leaves(k, ask, self.buffers[0] if self.buffers else None)
+        elif isinstance(self.source, Held) or all(place is not None for *_, place in self.tasks):
+            lanes = range(self.threads)
+            list(self.pool.map(lambda lane: self._lane(lane, ask), lanes))
+        else:
+            for k in range(len(self.tasks)):  # decoders have threads of their own
+                self._leaves(k, ask, self.buffers[0] if self.buffers else None)
+
+    def _lane(self, lane: int, ask: kernel.Ask) -> None:
+        for k in range(lane, len(self.tasks), self.threads):
+            self._leaves(k, ask, self.buffers[lane] if self.buffers else None)
+
+    def _leaves(self, k: int, ask: kernel.Ask, buffer: NDArray[Any] | None) -> None:
+        lo, hi, place = self.tasks[k]
+        edges, sums, found = self.edges[lo : hi + 1], self.sums[lo:hi], self.found[lo:hi]
+        first, last = int(edges[0]), int(edges[-1])
+        if isinstance(self.source, Held):
+            kernel.pass_held(self.source.rows, 0, self.facts, ask, edges, sums, found)
+        elif place is not None and buffer is not None:
+            if not kernel.pass_file(place[0], place[1], buffer, self.facts, ask, edges, sums, found):
+                raise OSError(f"rows {self.first + first} to {self.first + last - 1} could not be read any more.")
+        elif ask.every or kernel.any_due(self.facts, first, last, ask):
+            kernel.pass_held(self.source.read(first, last), first, self.facts, ask, edges, sums, found)
+        else:
+            kernel.nothing(sums, found)
+
+    def _nodes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Sums of the largest groups of blocks that lie wholly in this shard, where a row of them pulls."""
+        levels, numbers, sums = [], [], []
+        tree, at = np.zeros((LEVELS + 1, self.d + 2)), np.full(LEVELS + 1, -1)
+        end = -(-self.total // BLOCK)
+        b0, b1 = self.first // BLOCK, -(-(self.first + self.n) // BLOCK)
+        group: tuple[int, int] | None = None
+
+        def close() -> None:
+            if group is not None and group[0] > 0:
+                out = np.empty(self.d + 2)
+                finish(tree, at, group[0], out)
+                sums.append(out)
+
+        for leaf in np.flatnonzero(self.found[:, kernel.ACTIVE]):
+            level, number = int(self.levels[leaf]), int(self.numbers[leaf])
+            node = largest(level, number, b0, b1, end)
+            if node != group:
+                close()
+                group = node
+                levels.append(node[0])
+                numbers.append(node[1])
+            if node[0] == level:
+                tree[level] = self.sums[leaf]  # it is the node itself
+                if level == 0:
+                    sums.append(self.sums[leaf].copy())
+            else:
+                put(tree, at, level, number, self.sums[leaf])
+        close()
+        shape = (len(sums), self.d + 2)
+        return np.array(levels, dtype=np.int64), np.array(numbers, dtype=np.int64), np.array(sums).reshape(shape)
+
+    def horizon(self, phi: Vector, step: Vector, length: float, stride: float) -> float:
+        """How often the step can be taken before a row of this shard changes sides, two less to be safe."""
+        rounding, steps = 4.0 * EPS * (self.d + 9), inf
+        for lo, hi, rows in self.pieces():
+            m, q, r = np.empty(hi - lo), np.empty(hi - lo), np.empty(hi - lo)
+            sign = self.facts.sign[lo:hi]
+            kernel.products(rows, sign, self.unit, self.plan.bias, phi, m)
+            kernel.products(rows, sign, self.unit, self.plan.bias, step, q)
+            row_norms(rows, r)
+            r = np.hypot(r, self.plan.bias) * self.unit
+            live = self.weight[lo:hi] > 0 if len(self.weight) else slice(None)
+            steps = min(steps, kernel.horizon(m[live], q[live], r[live], rounding, length, stride))
+        return steps
+
+    # The perceptron --------------------------------------------------------------------------------------------------
+
+    def sweep(self, phi: Vector, position: int, clean: int, steps: int) -> Swept:
+        """Go on through the rows from `position`, `clean` rows right in turn before it, for at most `steps` updates."""
+        phi, c, n = phi.copy(), self.c, self.total
+        c["t"], c["clean"], c["away"], c["rows_read"] = 0, clean, self._away(phi), 0
+        starts = np.array(self.source.breaks)
+        while position < self.n and c["t"] < steps and c["clean"] < n:
+            left = steps - int(c["t"])
+            end = int(starts[np.searchsorted(starts, position, side="right")])
+            walk = self.facts, phi, self.anchor, self.unit, self.plan.bias, c, n, left, self.lazy
+            place = self.source.place(position)
+            if isinstance(self.source, Held):
+                position = sweep_held(self.source.rows, 0, *walk, position, end)
+            elif place is not None:
+                position = kernel.sweep_file(place[0], place[1], self.buffers[0], *walk, position, end)
+                if position < 0:
+                    raise OSError(f"rows of the part that begins at row {self.first} could not be read any more.")
+            else:
+                position = self._sweep_piece(walk, position, min(position + self.piece, end))
+        self.read += int(c["rows_read"])
+        if position == self.n and self.lazy:
+            self._renew_anchor(phi)
+        return Swept(phi, int(c["t"]), int(c["clean"]), position, int(c["rows_read"]))
+
+    def _sweep_piece(self, walk: tuple[Any, ...], lo: int, hi: int) -> int:
+        """Rows that must be decoded together; if none may be wrong, φ does not move among them and none is read."""
+        c = self.c
+        if self.lazy and not kernel.any_wrong(self.facts, lo, hi, float(reached(c, self.d + 1))):
+            passed = min(hi - lo, self.total - int(c["clean"]))
+            c["clean"] += passed
+            return lo + passed
+        rows = self.source.read(lo, hi)
+        return int(sweep_held(rows, lo, *walk, lo, hi))
+
+    def _away(self, phi: Vector) -> float:
+        self.c["away"] = distance(phi, self.anchor)
+        return float(self.c["away"])
+
+    def _set_anchor(self, phi: Vector) -> None:
+        self.anchor[:] = phi
+        self.c["length"], self.c["away"] = norm(phi), 0.0
+
+    def _renew_anchor(self, phi: Vector) -> None:
+        """Measure distances from here if this sweep read no fewer rows than the average since that was last done."""
+        self.since += 1
+        self.spent += self.read
+        if self.since > 1 and self.read * self.since >= self.spent:
+            kernel.move_anchor(self.facts, float(reached(self.c, self.d + 1)))
+            self._set_anchor(phi)
+            self.since = self.spent = 0
+        self.read = 0
+
+    # Anything else ---------------------------------------------------------------------------------------------------
+
+    def pieces(self) -> Iterator[tuple[int, int, Any]]:
+        """All rows in order, some at a time."""
+        step = self.n if isinstance(self.source, Held) else self.piece
+        for lo in range(0, self.n, step):
+            hi = min(lo + step, self.n)
+            yield lo, hi, self.source.read(lo, hi)
+
+    def problems(self) -> Iterator[tuple[int, Problem]]:
+        """The pieces as problems in memory, each with the number of its first row."""
+        plan = self.plan
+        for lo, hi, rows in self.pieces():
+            r = np.empty(hi - lo)
+            row_norms(rows, r)
+            yield (
+                self.first + lo,
+                Problem(
+                    rows,
+                    self.facts.sign[lo:hi] * self.unit,
+                    self.weight[lo:hi] if len(self.weight) else np.ones(hi - lo),
+                    np.hypot(r, plan.bias) * self.unit,
+                    plan.scale,
+                    plan.bias,
+                    np.array([-1, 1]),
+                    self.d,
+                    self.source.short,
+                ),
+            )
+
+    def map(self, question: Callable[..., Any], *args: Any) -> list[Any]:
+        """question(first row, piece, *args) for every piece of the rows."""
+        return [question(first, problem, *args) for first, problem in self.problems()]

@@ -1,0 +1,353 @@
+"""Where rows are kept: in an array, in binary files, in Parquet files. Shapes and types are checked before use.
+
+A source hands out rows lo … hi-1 as float32 or float64 by `read`. Files of the machine's own floats can also be read
+row by row by the kernels, from an open file at a byte offset; `place` says where. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.problem import float_type
+
+Rows = tuple[Any, ...]
+BATCH = 32_768  # rows of a Parquet file decoded at a time
+
+
+class Source(Protocol):
+    """Rows somewhere."""
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+
+    @property
+    def d(self) -> int:
+        """Columns."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the rows that are handed out: float32 or float64."""
+
+    @property
+    def short(self) -> bool:
+        """Whether the user chose float32."""
+
+    @property
+    def breaks(self) -> list[int]:
+        """The first rows of the places they are kept in, and n."""
+
+    def place(self, row: int) -> tuple[int, int] | None:
+        """An open file and the byte in it at which row 0 would begin, if rows of row's place can be read so."""
+
+    def read(self, lo: int, hi: int) -> Rows:
+        """Rows lo … hi-1, dense as `(X,)` or CSR as `(data, indices, indptr)`."""
+
+
+class Held:
+    """Rows in an array, dense or CSR."""
+
+    def __init__(self, rows: Rows, n: int, d: int, short: bool) -> None:
+        self.rows, self.n, self.d, self.short = rows, n, d, short
+        self.breaks = [0, n]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the entries."""
+        kind: np.dtype[Any] = self.rows[0].dtype
+        return kind
+
+    def place(self, row: int) -> None:
+        """None: no file."""
+
+    def read(self, lo: int, hi: int) -> Rows:
+        """A view."""
+        if len(self.rows) == 3:
+            data, indices, indptr = self.rows
+            a, b = indptr[lo], indptr[hi]
+            return data[a:b], indices[a:b], indptr[lo : hi + 1] - a
+        return (self.rows[0][lo:hi],)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """An npy file, or what a memory map maps: entries of one type, row after row, from byte `start`."""
+
+    path: str
+    start: int
+    kind: str  # the entries' type, as NumPy spells it
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        there, wanted = os.path.getsize(self.path), self.start + self.stride * self.n
+        if there < wanted:
+            raise ValueError(f"{self.path} is cut short: {there:,} bytes, {wanted:,} by its header; write it again.")
+
+    @property
+    def n(self) -> int:
+        """Rows, or entries of a column."""
+        return self.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Columns."""
+        return self.shape[1]
+
+    @property
+    def stride(self) -> int:
+        """Bytes per row."""
+        return int(np.dtype(self.kind).itemsize * np.prod(self.shape[1:], dtype=np.int64))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the rows that are handed out."""
+        kind: np.dtype[Any] = np.dtype(float_type(np.dtype(self.kind)))
+        return kind
+
+    @property
+    def short(self) -> bool:
+        """Whether the user chose float32."""
+        return np.dtype(self.kind) in (np.float32, np.float16)
+
+    @property
+    def breaks(self) -> list[int]:
+        """One place."""
+        return [0, self.n]
+
+    @cached_property
+    def file(self) -> int:
+        """The open file; closed with the process."""
+        return os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "file"}
+
+    def place(self, row: int) -> tuple[int, int] | None:
+        """The file itself where its entries are this machine's floats."""
+        native = np.dtype(self.kind) == self.dtype and np.dtype(self.kind).isnative
+        return (self.file, self.start) if native and callable(getattr(os, "pread", None)) else None
+
+    def raw(self, lo: int, hi: int) -> NDArray[Any]:
+        """Entries lo … hi-1 as stored."""
+        count = (hi - lo) * self.stride // np.dtype(self.kind).itemsize
+        got = np.fromfile(self.path, dtype=self.kind, count=count, offset=self.start + lo * self.stride)
+        if len(got) < count:
+            raise OSError(f"{self.path} ends before row {hi - 1}: it was cut while it was being read.")
+        return got.reshape(hi - lo, *self.shape[1:])
+
+    def read(self, lo: int, hi: int) -> Rows:
+        """Rows lo … hi-1."""
+        A = self.raw(lo, hi)
+        float_type(A.dtype, A)
+        return (np.ascontiguousarray(A, dtype=self.dtype),)
+
+
+class Parquet:
+    """The columns of a Parquet file, decoded a batch at a time, and only from row groups that are wanted."""
+
+    def __init__(self, path: str, columns: Sequence[str]) -> None:
+        self.path, self.columns = path, list(columns)
+        meta = self.file.metadata
+        schema = self.file.schema_arrow
+        self.groups = np.concatenate([[0], np.cumsum([meta.row_group(g).num_rows for g in range(meta.num_row_groups)])])
+        self.n, self.d = int(meta.num_rows), len(self.columns)
+        kinds = [schema.field(name).type.to_pandas_dtype() for name in self.columns]
+        for name, kind in zip(self.columns, kinds, strict=True):
+            if np.dtype(kind).kind not in "fiub":
+                raise ValueError(f"{path}: column {name!r} is {schema.field(name).type}; encode or drop it.")
+        self.kinds = [np.dtype(k) for k in kinds]
+
+    @cached_property
+    def file(self) -> Any:
+        """The open file; small buffers rather than whole row groups."""
+        parquet = parquet_reader()
+        return parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=1 << 16)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("file", "stream")}
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 where every column fits in it."""
+        return np.result_type(*(float_type(k) for k in self.kinds))
+
+    @property
+    def short(self) -> bool:
+        """Whether the user chose float32."""
+        return all(k in (np.float32, np.float16) for k in self.kinds)
+
+    @property
+    def breaks(self) -> list[int]:
+        """Row groups."""
+        return [int(g) for g in self.groups]
+
+    def place(self, row: int) -> None:
+        """None: rows must be decoded."""
+
+    def read(self, lo: int, hi: int) -> Rows:
+        """Rows lo … hi-1; going on where the last call ended costs nothing, else the row group is begun again."""
+        out = np.empty((hi - lo, self.d), dtype=self.dtype)
+        at = lo
+        while at < hi:
+            first, batch = self._batch(at)
+            part = batch[at - first : hi - first]
+            out[at - lo : at - lo + len(part)] = part
+            at += len(part)
+        return (out,)
+
+    def _batch(self, row: int) -> tuple[int, NDArray[Any]]:
+        """The decoded batch that has this row, and its own first row."""
+        stream = self.__dict__.get("stream")
+        if stream is None or row < stream.first:
+            stream = self.__dict__["stream"] = _Stream(self, int(np.searchsorted(self.groups, row, side="right")) - 1)
+        while row >= stream.first + len(stream.rows):
+            ahead = int(np.searchsorted(self.groups, row, side="right")) - 1
+            if ahead > stream.group:
+                stream = self.__dict__["stream"] = _Stream(self, ahead)
+            else:
+                stream.advance()
+        return stream.first, stream.rows
+
+
+class _Stream:
+    """One row group, batch after batch."""
+
+    def __init__(self, source: Parquet, group: int) -> None:
+        self.source, self.group = source, group
+        self.first, self.rows = int(source.groups[group]), np.empty((0, source.d), dtype=source.dtype)
+        self.batches = source.file.iter_batches(BATCH, row_groups=[group], columns=source.columns)
+
+    def advance(self) -> None:
+        self.first += len(self.rows)
+        batch = next(self.batches)
+        rows = np.empty((batch.num_rows, self.source.d), dtype=self.source.dtype)
+        for j, name in enumerate(self.source.columns):
+            column = batch.column(batch.schema.get_field_index(name))
+            if column.null_count:
+                i = self.first + int(np.flatnonzero(np.asarray(column.is_null()))[0])
+                raise ValueError(f"{self.source.path}: column {name!r} is empty in row {i}; fill it or drop the row.")
+            values = column.to_numpy(zero_copy_only=False)
+            float_type(values.dtype, values)
+            rows[:, j] = values
+        self.rows = rows
+
+
+class Joined:
+    """Several sources one after the other."""
+
+    def __init__(self, parts: Sequence[Source]) -> None:
+        self.parts = list(parts)
+        self.starts = np.concatenate([[0], np.cumsum([p.n for p in parts])])
+        self.n, self.d = int(self.starts[-1]), parts[0].d
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of all parts together."""
+        return np.result_type(*(p.dtype for p in self.parts))
+
+    @property
+    def short(self) -> bool:
+        """Whether the user chose float32 for all of it."""
+        return all(p.short for p in self.parts)
+
+    @property
+    def breaks(self) -> list[int]:
+        """Those of the parts."""
+        return sorted({int(s) + b for s, p in zip(self.starts, self.parts, strict=False) for b in p.breaks})
+
+    def place(self, row: int) -> tuple[int, int] | None:
+        """That of the part which has the row."""
+        k = int(np.searchsorted(self.starts, row, side="right")) - 1
+        part = self.parts[k]
+        found = part.place(row - int(self.starts[k])) if part.dtype == self.dtype else None
+        return None if found is None else (found[0], found[1] - int(self.starts[k]) * self.d * self.dtype.itemsize)
+
+    def read(self, lo: int, hi: int) -> Rows:
+        """Rows lo … hi-1, from as many parts as have them."""
+        pieces = []
+        for start, part in zip(self.starts, self.parts, strict=False):
+            a, b = max(lo - int(start), 0), min(hi - int(start), part.n)
+            if a < b:
+                pieces.append(part.read(a, b)[0])
+        return (np.ascontiguousarray(pieces[0] if len(pieces) == 1 else np.concatenate(pieces), dtype=self.dtype),)
+
+
+class Slice:
+    """Rows first … last-1 of a source, as a source."""
+
+    def __init__(self, source: Source, first: int, last: int) -> None:
+        self.source, self.first, self.n, self.d = source, first, last - first, source.d
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the rows that are handed out."""
+        return self.source.dtype
+
+    @property
+    def short(self) -> bool:
+        """Whether the user chose float32."""
+        return self.source.short
+
+    @property
+    def breaks(self) -> list[int]:
+        """Those that fall inside."""
+        inside = [b - self.first for b in self.source.breaks if self.first < b < self.first + self.n]
+        return [0, *inside, self.n]
+
+    def place(self, row: int) -> tuple[int, int] | None:
+        """That of the source, counted from here."""
+        found = self.source.place(row + self.first)
+        return None if found is None else (found[0], found[1] + self.first * self.d * self.dtype.itemsize)
+
+    def read(self, lo: int, hi: int) -> Rows:
+        """Rows lo … hi-1 from here."""
+        return self.source.read(lo + self.first, hi + self.first)
+
+
+def open_npy(path: str | os.PathLike[str]) -> Binary:
+    """An npy file by its header; nothing of it is mapped or unpickled."""
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file:
+            version = np.lib.format.read_magic(file)
+            header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+            shape, fortran, dtype = header[version](file)
+            start = file.tell()
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {name}.") from None
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{name} is no npy file that can be read ({error}).") from None
+    if dtype.hasobject:
+        raise ValueError(f"{name} holds pickled objects, which are never loaded; save plain numbers.")
+    if fortran and len(shape) > 1:
+        raise ValueError(f"{name} is in Fortran order; save np.ascontiguousarray(X) so that rows lie together.")
+    return Binary(name, start, dtype.str, tuple(int(s) for s in shape))
+
+
+def open_map(array: Any) -> Binary | None:
+    """What a memory map maps, if its rows lie in the file as they are; None where only memory has them."""
+    root = array
+    while isinstance(root.base, np.memmap):
+        root = root.base
+    if root.mode == "c" or root.filename is None or not array.flags.c_contiguous:
+        return None
+    offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0] + root.offset
+    return Binary(str(root.filename), int(offset), array.dtype.str, array.shape)
+
+
+def parquet_reader() -> Any:
+    """pyarrow.parquet, or how to get it."""
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise ImportError(
+            "Parquet files are read by row groups with pyarrow: pip install 'separatrix[dask]'."
+        ) from None
+    return parquet

@@ -1,0 +1,216 @@
+"""Deciding on rows that are elsewhere, by a set of them in memory that grows.
+
+Of any rows W, a margin of W bounds that of all rows from above, and weights that prove W inseparable prove it of all.
+The widest separator of W is held against all rows, shard by shard: its smallest margin is a bound from below. Rows it
+gets most wrong join W, until the two bounds meet or W cannot be separated. Only margins are asked of the shards; no
+matrix of theirs is ever formed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.case import Case
+from separatrix.certify import Claim, Proof, check
+from separatrix.certify.rows import Reader
+from separatrix.engines.base import Sheet
+from separatrix.fragile import is_fragile, survives
+from separatrix.kernels.rows import norm
+from separatrix.margin import EPS, TINY, Margin, MarginStatus, Progress, find_margin
+from separatrix.problem import Problem, Vector, make_problem
+from separatrix.shards import Sharded
+
+Index = NDArray[np.int64]
+FIRST = 20  # rows per column in the first set, at least 2,000 in all
+JOIN = 2_000  # rows that join in a round
+FEW = 4  # rows of each class from every piece
+ROUNDS = 200
+
+
+class Found(NamedTuple):
+    """What a piece of the rows says of θ."""
+
+    wrong: int
+    low: float  # the smallest margin, rounded down
+    number: Index  # of the rows with the smallest margins, from 0 over all rows
+    m: Vector
+    rows: NDArray[Any]
+    sign: NDArray[np.int8]
+
+
+def sample(first: int, piece: Problem, share: float) -> Found:
+    """An even share of the rows, a fixed one, and some of each class in any case."""
+    drawn = np.random.default_rng(first).random(piece.n) < share
+    few = [np.flatnonzero(piece.sign * side > 0)[:FEW] for side in (1, -1)]
+    pick = np.union1d(np.flatnonzero(drawn), np.concatenate(few))
+    return _found(first, piece, pick, np.zeros(len(pick)), 0, 0.0)
+
+
+def worst(first: int, piece: Problem, theta: Vector, count: int, below: float) -> Found:
+    """The rows with the smallest margins, of those below `below`."""
+    sheet = Sheet(piece)
+    m = sheet.margins(theta)
+    size = float(norm(theta))
+    low = float((m - sheet.dot_error * size * piece.r).min()) - (piece.d + 1) * TINY
+    pick = np.argpartition(m, count)[:count] if piece.n > count else np.arange(piece.n)
+    pick = np.sort(pick[m[pick] * piece.scale < below])
+    return _found(first, piece, pick, m[pick], int((m <= 0).sum()), low)
+
+
+def _found(first: int, piece: Problem, pick: Index, m: Vector, wrong: int, low: float) -> Found:
+    sign = np.sign(piece.sign[pick]).astype(np.int8)
+    return Found(wrong, low, first + pick, m, np.asarray(piece.rows[0][pick]), sign)
+
+
+def least_sturdy(first: int, piece: Problem, theta: Vector) -> bool:
+    """Whether θ keeps every row on its right side whatever happens to rounded entries."""
+    return survives(Reader(piece), theta, np.arange(piece.n))
+
+
+class WorkSet:
+    """W, and what is known of all rows."""
+
+    def __init__(self, problem: Sharded, deadline: float | None) -> None:
+        self.problem, self.deadline = problem, deadline
+        self.numbers = np.empty(0, dtype=np.int64)
+        self.rows: NDArray[Any] = np.empty((0, problem.d), dtype=np.float32)
+        self.sign = np.empty(0, dtype=np.int8)
+        self.lower, self.theta, self.fewest = 0.0, np.zeros(problem.d + bool(problem.bias)), problem.n + 1
+        self.upper, self.weights, self.at = problem.R, np.empty(0), np.empty(0, dtype=np.int64)
+        self.rounds = 0
+        self.join(problem.map(sample, min(1.0, max(2_000, FIRST * (problem.d + 1)) / problem.n)))
+
+    @property
+    def late(self) -> bool:
+        """Whether the time limit has passed."""
+        return self.deadline is not None and time.perf_counter() > self.deadline
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the time limit."""
+        return None if self.deadline is None else max(self.deadline - time.perf_counter(), 1e-3)
+
+    def join(self, found: list[Found]) -> bool:
+        """Add rows to W, those that are farthest off and not in it yet; whether there were any."""
+        number = np.concatenate([f.number for f in found])
+        rows, sign = np.concatenate([f.rows for f in found]), np.concatenate([f.sign for f in found])
+        new = np.flatnonzero(~np.isin(number, self.numbers))
+        if self.rounds:
+            new = new[np.argsort(np.concatenate([f.m for f in found])[new], kind="stable")[:JOIN]]
+        self.numbers = np.concatenate([self.numbers, number[new]])
+        self.rows = np.concatenate([self.rows, rows[new]]) if len(self.rows) else rows[new]
+        self.sign = np.concatenate([self.sign, sign[new]])
+        return len(new) > 0
+
+    def part(self) -> Problem:
+        """W as a problem in memory."""
+        options: dict[str, Any] = {"fit_intercept": self.problem.bias > 0, "intercept_scaling": "auto", "signed": True}
+        return make_problem(self.rows, self.sign.astype(np.float64), **options)
+
+    def bound_above(self, margin: Margin) -> None:
+        """The margin of W bounds that of all rows."""
+        if margin.upper < self.upper:
+            self.upper, self.weights, self.at = margin.upper, margin.weights, self.numbers.copy()
+
+    def hold_against_all(self, theta: Vector, enough: float) -> bool:
+        """Ask all rows about θ (the intercept itself last); rows below `enough` may join W; whether any did."""
+        p = self.problem
+        full = np.append(theta, 0.0) if p.bias == 0 else np.append(theta[:-1], theta[-1] / p.bias)
+        length = float(norm(full[:-1]))
+        found = p.map(worst, full, JOIN, enough)
+        self.rounds += 1
+        wrong, low = sum(f.wrong for f in found), min(f.low for f in found) * p.scale
+        low = (low - abs(low) * (p.d + 8) * EPS) / length if length > 0 else 0.0
+        if self.lower == 0 and wrong < self.fewest:
+            self.fewest, self.theta = wrong, theta / length if length > 0 else theta
+        if low > self.lower:
+            self.lower, self.theta = low, theta / length
+        return self.join(found)
+
+    def margin(self, status: MarginStatus, seconds: float) -> Margin:
+        """The bracket in the user's units; weights are 0 outside W."""
+        full = np.zeros(self.problem.n)
+        full[self.at] = self.weights
+        return Margin(self.lower, self.upper, self.theta.copy(), full, status, self.rounds, seconds)
+
+
+def settle_shards(problem: Sharded, deadline: float | None) -> tuple[Proof | None, WorkSet, bool]:
+    """A proof that the rows are separable or not, the bracket on the way, and whether the verdict is fragile."""
+    work = WorkSet(problem, deadline)
+    while work.rounds < ROUNDS and not work.late:
+        margin = find_margin(work.part(), 0.05, work.left, None)
+        work.bound_above(margin)
+        theta = margin.theta
+        if not margin.lower > 0:
+            proof, case = _settle_part(work)
+            if proof is None:
+                return None, work, False
+            if proof.claim is not Claim.SEPARABLE:
+                return _of_all(work, proof), work, is_fragile(case, proof)
+            theta = np.array([float(t) for t in proof.theta or ()])
+        grew = work.hold_against_all(theta, 0.5 * max(work.upper, 0.0))
+        if work.lower > 0:
+            claim = Proof(Claim.SEPARABLE, problem.n, problem.d, problem.bias > 0, theta=tuple(work.theta.tolist()))
+            if check(claim, problem):
+                return claim, work, not all(problem.map(least_sturdy, work.theta))
+        if not grew:
+            break
+    return None, work, False
+
+
+def _settle_part(work: WorkSet) -> tuple[Proof | None, Case]:
+    """The verdict on W alone."""
+    options: dict[str, Any] = {"fit_intercept": work.problem.bias > 0, "signed": True}
+    case = Case(make_problem(work.rows, work.sign.astype(np.float64), **options), work.deadline)
+    return case.settle(), case
+
+
+def _of_all(work: WorkSet, proof: Proof) -> Proof | None:
+    """The proof for some rows as one for all: what it says beyond inseparability may hold of those rows only."""
+    numbers = work.numbers[list(proof.rows or ())]
+    order = np.argsort(numbers)
+    parts: dict[str, Any] = {
+        "n": work.problem.n,
+        "rows": tuple(int(i) for i in numbers[order]),
+        "weights": tuple((proof.weights or ())[int(k)] for k in order),
+    }
+    for whole in (replace(proof, **parts), replace(proof, claim=Claim.INSEPARABLE, theta=None, **parts)):
+        if check(whole, work.problem):
+            work.lower = work.upper = 0.0
+            return whole
+    return None
+
+
+def margin_of_shards(
+    problem: Sharded, rtol: float, time_limit: float | None, callback: Callable[[Progress], Any] | None
+) -> Margin:
+    """`max_margin` on rows that are elsewhere."""
+    began = time.perf_counter()
+    work = WorkSet(problem, None if time_limit is None else began + time_limit)
+    status = MarginStatus.ROUNDING
+    while work.rounds < ROUNDS:
+        margin = find_margin(work.part(), rtol / 4, work.left, None)
+        work.bound_above(margin)
+        if margin.status is MarginStatus.NO_MARGIN:
+            status, work.theta = MarginStatus.NO_MARGIN, margin.theta
+            break
+        grew = work.hold_against_all(margin.theta, work.upper * (1.0 - rtol / 2))
+        seconds = time.perf_counter() - began
+        if work.lower > 0 and work.upper - work.lower <= rtol * work.upper:
+            status = MarginStatus.CONVERGED
+            break
+        if callback is not None and callback(Progress(work.rounds, work.lower, work.upper, seconds)):
+            status = MarginStatus.STOPPED
+            break
+        if work.late:
+            status = MarginStatus.TIME_LIMIT
+            break
+        if not grew:
+            break
+    return work.margin(status, time.perf_counter() - began)
