@@ -95,6 +95,7 @@ class ShardedEngine(_Sharded):
         self.half = isinf(method.gamma) and not self.Phi.any()
         self.stepped = False  # the shards know the wrong set of the last step
         self.many = self.fused = self.evaluated = False
+        self.direct = False  # the answers come from a pass over all raw rows
         self.changed = True
         self.length = float(norm(self.Phi))
         self.nodes: list[Nodes] = []
@@ -153,14 +154,9 @@ class ShardedEngine(_Sharded):
         return Query(self.Phi, self.rule.gamma, tau, half=self.half, short=short and self.fused, **more)
 
     def _past(self, tau: float) -> None:
-        """Past separation rows up to tau above the smallest margin pull; that margin is found in the first round."""
-        low = self.low
-        while True:
-            shift = float(underflow_shift(self.rule, low))
-            self._take(self.ask(self._query(tau + low, shift=shift)))
-            if self.low >= low:
-                return
-            low = self.low
+        """Past separation rows up to tau above the smallest margin pull."""
+        low = self.problem.lowest(self.Phi)
+        self._take(self.ask(self._query(tau + low, shift=float(underflow_shift(self.rule, low)))))
 
     def _take(self, answers: list[Answer]) -> None:
         """Keep the answers; a shard whose wrong set has not changed leaves its sum out."""
@@ -173,6 +169,9 @@ class ShardedEngine(_Sharded):
         ]
         self.changed = self.changed or any(a.changed for a in answers)
         self.answers = answers
+        if all(a.whole for a in answers):
+            self.direct = True
+            self.problem.remember(self.Phi, self.low)
 
     def _new_step(self) -> None:
         """step = unit/N Σ w_i z_i: the plain sum where N = n (Φ counts in n-ths), divided by Σw where N = Σw."""
@@ -188,7 +187,7 @@ class ShardedEngine(_Sharded):
         self.t += hop
         self.Phi = self.base + self.k * self.step
         self.length = max(self.length, float(norm(self.Phi)))
-        self.half = self.evaluated = self.changed = False
+        self.half = self.evaluated = self.changed = self.direct = False
 
     def _foresee(self) -> None:
         """How many more times the same step can be taken before the wrong set of any shard changes."""
@@ -200,6 +199,8 @@ class ShardedEngine(_Sharded):
 
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows."""
+        if self.direct:
+            return self.errors == 0
         self.safe, self.many, self.fused = 0, False, False
         tau = 0.0 if isinf(self.rule.gamma) else self.rule.cut / self.rule.gamma
         self._take(self.ask(self._query(tau, fresh=True)))
@@ -211,11 +212,11 @@ class ShardedEngine(_Sharded):
         tau = 0.0 if isinf(gamma) else self.rule.cut / gamma
         answers = self.ask(self._query(tau, loss=True, fused=self.fused))
         low = min(a.low for a in answers)
+        if low > 0.0:  # rows right by the bound alone have not been looked at
+            low = self.problem.lowest(self.Phi)
         if low > 0.0 and not isinf(gamma):
             answers = self.ask(self._query(tau + low, shift=float(underflow_shift(self.rule, low)), loss=True))
         self._take(answers)
-        if low > 0.0 and isinf(gamma):  # rows right by the bound alone have not been looked at
-            low = self.problem.lowest(self.Phi)
         return self.measured(answers, self.total(self.nodes), low)
 
     def _restore(self, k: int) -> None:

@@ -240,12 +240,13 @@ def nothing(sums, found):
 
 
 @njit(cache=True, nogil=True)
-def any_wrong(facts, lo, hi, reach):
-    """Whether the perceptron may find a wrong row among lo … hi-1."""
+def count_wrong(facts, lo, hi, reach):
+    """How many rows of lo … hi-1 the perceptron may find wrong."""
+    count = 0
     for i in range(lo, hi):
         if not facts.reach[i] - np.float64(facts.r[i]) * reach > 0.0:
-            return True
-    return False
+            count += 1
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -310,13 +311,6 @@ def sweep_file(fd, start, buffer, facts, phi, anchor, unit, bias, c, n, steps, l
 @njit(cache=True, nogil=True)
 def make_ahead():
     return Ahead(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64), np.zeros(4))
-
-
-@njit(cache=True, nogil=True)
-def move_anchor(facts, reach):
-    """Bounds as of an anchor `reach` away."""
-    for i in range(facts.reach.shape[0]):
-        facts.reach[i] = down(facts.reach[i] - np.float64(facts.r[i]) * reach)
 
 
 @njit(cache=True, nogil=True)

@@ -24,10 +24,9 @@ from separatrix.shards.labels import HeldLabels, LabelSlice
 from separatrix.shards.layout import align, thin
 from separatrix.shards.messages import ClusterError
 from separatrix.shards.shard import Shard
-from separatrix.shards.sources import Held, Slice
+from separatrix.shards.sources import Held, Joined, Slice
 from separatrix.shards.team import Sharded
 
-MOST = 4  # shards on a worker: each costs a little per iteration, few large ones take room while they are put together
 TICK = 0.25  # seconds between two looks at whether a silent worker is still there
 TRIES = 12  # times a member is built again during one question
 SPARE = 5.0  # seconds to wait for a worker to come back before a survivor takes over its shards
@@ -64,16 +63,25 @@ class Member:
 
 
 def make_shard(part: Part, held: Any, total: int, threads: int) -> Shard:
-    """A shard on this worker: of a file, or of rows that were computed here."""
+    """A shard on this worker: of a file, or of rows that were computed here, which stay where they are."""
     if held is None:
-        rows, labels = Slice(part.rows, part.first, part.last), LabelSlice(part.labels, part.first, part.last)
-        return Shard(rows, labels, part.weight, part.first, total, threads=threads)
-    X, y = held
-    arrays, n, d, _ = rows_of(X)
+        rows, y = Slice(part.rows, part.first, part.last), LabelSlice(part.labels, part.first, part.last)
+        return Shard(rows, y, part.weight, part.first, total, threads=threads)
+    chunks = [hold(X) for X in held[0]]
+    n = sum(chunk.n for chunk in chunks)
     if n != part.last - part.first:
         raise ValueError(f"X has {n} rows where {part.last - part.first} were announced (from row {part.first}).")
+    source = chunks[0] if len(chunks) == 1 else Joined(chunks)
+    values = [np.asarray(y) for y in held[1]]
+    labels = HeldLabels(values[0] if len(values) == 1 else np.concatenate(values))
+    return Shard(source, labels, part.weight, part.first, total, threads=threads)
+
+
+def hold(X: Any) -> Held:
+    """One chunk as a source."""
+    arrays, n, d, _ = rows_of(X)
     short = len(arrays) == 1 and getattr(X, "dtype", None) in (np.float32, np.float16)
-    return Shard(Held(arrays, n, d, short), HeldLabels(np.asarray(y)), part.weight, part.first, total, threads=threads)
+    return Held(arrays, n, d, short)
 
 
 @dataclass
@@ -259,9 +267,12 @@ class Remote:
         if not is_dask(part.rows):
             return None
         options: dict[str, Any] = {"workers": [address], "allow_other_workers": True}
-        X = self.client.compute(part.rows[part.first : part.last], **options)
+        inside = [int(e) for e in np.cumsum(part.rows.chunks[0]) if part.first < e < part.last]
+        edges = [part.first, *inside, part.last]
+        pieces = [part.rows[lo:hi] for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
         y = part.labels[part.first : part.last]
-        return (X, self.client.compute(y, **options) if is_dask(y) else y)
+        X = self.client.compute(pieces, **options)
+        return X, [self.client.compute(y, **options) if is_dask(y) else y]
 
     def _built(self, seat: Seat) -> bool:
         """Wait for a member; False if its worker went away meanwhile. One that is pinned there would wait for ever."""
@@ -362,7 +373,7 @@ def open_cluster(
     else:
         rows, labels = collections(X, y)
         n, d = (int(s) for s in rows.shape)
-        starts = thin([0, *(int(c) for c in np.cumsum(rows.chunks[0])[:-1])], n, MOST * workers)
+        starts = thin([0, *(int(c) for c in np.cumsum(rows.chunks[0])[:-1])], n, workers)
         short = rows.dtype in (np.float32, np.float16)
     weight = None
     if sample_weight is not None:

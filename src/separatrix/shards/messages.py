@@ -58,6 +58,7 @@ class Answer:
     lost: float  # Σ s_i over wrong rows
     changed: bool
     read: int
+    whole: bool  # every row was read, and multiplied in float64
     levels: NDArray[np.int64] | None  # of the groups below; None: as last time
     numbers: NDArray[np.int64] | None
     sums: NDArray[np.float64] | None  # Σ w_i z_i of each group of rows, and behind it Σ w_i

@@ -9,28 +9,43 @@ read, never what comes out.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import inf, isinf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.kernels import shard as kernel
 from separatrix.kernels.batch import EPS, distance
-from separatrix.kernels.rows import GROUP, LEVELS, finish, norm, put, row_norms
+from separatrix.kernels.rows import LEVELS, finish, norm, put, row_norms
 from separatrix.kernels.shard import BLOCK
 from separatrix.kernels.sweep import CONTROL, reached
 from separatrix.problem import Problem, Vector, complain_about_row, read_labels
 from separatrix.shards.labels import Labels
 from separatrix.shards.layout import largest, leaves
 from separatrix.shards.messages import Answer, Plan, Query, Survey, Swept
-from separatrix.shards.sources import Held, Source
+from separatrix.shards.sources import Source
 
-sweep_held: Any = kernel.sweep_held  # its many arguments come as one tuple
+sweep_held: Any = kernel.sweep_held  # their many arguments come as one tuple
+sweep_file: Any = kernel.sweep_file
 PIECE = 8 << 20  # bytes of rows read at a time where they are not read one by one
 NONE = np.empty(0)
+
+
+class Task(NamedTuple):
+    """A run of leaves, and the array (with its first row) or the file (with the byte of row 0) that has them whole."""
+
+    lo: int
+    hi: int
+    held: tuple[Any, int] | None
+    file: tuple[int, int] | None
+
+    @property
+    def reads(self) -> bool:
+        """Whether rows must be read before a kernel can have them."""
+        return self.held is None and self.file is None
 
 
 class Shard:
@@ -53,41 +68,37 @@ class Shard:
         self.piece = max(BLOCK, PIECE // (rows.d * rows.dtype.itemsize) // BLOCK * BLOCK)
         self.threads = threads
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.breaks = np.array(rows.breaks)
         self.edges, self.levels, self.numbers = leaves(first, self.n, total, rows.breaks)
         self.sums = np.zeros((len(self.levels), self.d + 2))
         self.found = np.zeros((len(self.levels), kernel.COUNTS))
         self.tasks = list(self._tasks())
-        buffers = threads if any(place is not None for _, _, place in self.tasks) else 0
+        self.single = [self._task(leaf, leaf + 1) for leaf in range(len(self.levels))]
+        buffers = threads if any(t.file is not None for t in self.tasks) else 0
         self.buffers = [np.empty((BLOCK, self.d), dtype=rows.dtype) for _ in range(buffers)]
         self.r = np.zeros(0, dtype=np.float32)
 
-    def _tasks(self) -> Iterator[tuple[int, int, tuple[int, int] | None]]:
-        """Runs of leaves lo … hi-1 that are kept in one place, short enough to share them out evenly."""
-        held = isinstance(self.source, Held)
-        most = max(1, -(-len(self.levels) // (4 * self.threads))) if held else max(1, self.piece // (GROUP * BLOCK))
-        starts = np.array(self.source.breaks)
+    def _tasks(self) -> Iterator[Task]:
+        """Runs of leaves that are kept in one place, short enough to share them out evenly."""
+        most = max(1, -(-len(self.levels) // (4 * self.threads)))
         lo = 0
         while lo < len(self.levels):
-            here = np.searchsorted(starts, self.edges[lo], side="right")
-            inside = self._place(lo)
-            hi = lo + 1
-            rows = self.edges[hi] - self.edges[lo]
-            while (
-                hi < len(self.levels)
-                and (hi - lo < most or (not held and self.edges[hi + 1] - self.edges[lo] <= max(rows, self.piece)))
-                and np.searchsorted(starts, self.edges[hi], side="right") == here
-                and (self._place(hi) is None) == (inside is None)
-            ):
-                hi += 1
-            yield lo, hi, inside
-            lo = hi
+            task = self._task(lo, lo + 1)
+            while task.hi < len(self.levels) and task.hi - lo < most:
+                following, both = self._task(task.hi, task.hi + 1), self._task(lo, task.hi + 1)
+                long = both.reads and self.edges[both.hi] - self.edges[lo] > self.piece
+                if long or not following.reads == both.reads == task.reads:
+                    break
+                task = both
+            yield task
+            lo = task.hi
 
-    def _place(self, leaf: int) -> tuple[int, int] | None:
-        """The file that has this leaf whole, and where row 0 would begin in it."""
-        lo, hi = int(self.edges[leaf]), int(self.edges[leaf + 1])
-        starts = np.array(self.source.breaks)
-        whole = np.searchsorted(starts, lo, side="right") == np.searchsorted(starts, hi - 1, side="right")
-        return self.source.place(lo) if whole else None
+    def _task(self, lo: int, hi: int) -> Task:
+        """The leaves lo … hi-1: in one array, in one file, or to be read piece by piece."""
+        first, last = int(self.edges[lo]), int(self.edges[hi])
+        if np.searchsorted(self.breaks, first, side="right") == np.searchsorted(self.breaks, last - 1, side="right"):
+            return Task(lo, hi, self.source.held(first), self.source.place(first))
+        return Task(lo, hi, None, None)
 
     def close(self) -> None:
         """End its threads."""
@@ -100,27 +111,30 @@ class Shard:
         """Labels and row lengths; every complaint about the rows is raised here."""
         found: list[NDArray[Any]] = []
         self.r = np.zeros(self.n if self.keeps else 0, dtype=np.float32)
-        top = squares = 0.0
         for lo in range(0, self.n, 1 << 18):
             _, classes = read_labels(self.labels.read(lo, min(lo + (1 << 18), self.n)), self.first + lo)
             found.append(classes)
-        for lo, hi, rows in self.pieces():
-            r = np.empty(hi - lo)
-            row_norms(rows, r)
-            if not np.isfinite(r).all():
-                complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), None, self.first + lo)
-            if self.keeps:
-                self.r[lo:hi] = np.clip(r, 1e-37, 3e38)  # a row that is too short for float32 counts as longer
-            s = self.weight[lo:hi] if len(self.weight) else np.ones(hi - lo)
-            longest = float(r[s > 0].max(initial=0.0))
-            if longest > top:
-                squares *= (top / longest) ** 2
-                top = longest
-            if top > 0:
-                squares += float(s @ (r / top) ** 2)
+        spans = [(lo, min(lo + self.piece, self.n)) for lo in range(0, self.n, self.piece)]
+        threaded = self.pool is not None and not any(t.reads for t in self.tasks)
+        parts = list(self.pool.map(self._lengths, spans)) if threaded and self.pool else list(map(self._lengths, spans))
+        top = max(longest for longest, _ in parts)
+        squares = sum(total * (longest / top) ** 2 for longest, total in parts) if top > 0 else 0.0
         live = self.weight[self.weight > 0]
         size, least = (float(live.sum()), float(live.min(initial=inf))) if len(self.weight) else (float(self.n), 1.0)
         return Survey(np.unique(np.concatenate(found)), top, squares, size, least)
+
+    def _lengths(self, span: tuple[int, int]) -> tuple[float, float]:
+        """The longest of these rows, and Σ s_i (‖a_i‖/longest)²; all are kept."""
+        lo, hi = span
+        rows, r = self.source.read(lo, hi), np.empty(hi - lo)
+        row_norms(rows, r)
+        if not np.isfinite(r).all():
+            complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), None, self.first + lo)
+        if self.keeps:
+            self.r[lo:hi] = np.clip(r, 1e-37, 3e38)  # a row that is too short for float32 counts as longer
+        s = self.weight[lo:hi] if len(self.weight) else np.ones(hi - lo)
+        top = float(r[s > 0].max(initial=0.0))
+        return top, float(s @ (r / top) ** 2) if top > 0 else 0.0
 
     def begin(self, plan: Plan) -> None:
         """Signs, scale and intercept; no row has been looked at yet."""
@@ -146,9 +160,11 @@ class Shard:
         self.anchor = np.zeros(self.d + 1)
         self.last: Vector | None = None
         self.path = self.length = 0.0
-        self.since = self.spent = self.read = 0
+        self.since = self.spent = 0
         self.half = False
         self.c = np.zeros(1, dtype=CONTROL)[0]
+        self.anchors = np.full((len(self.levels) if plan.rowwise and lazy else 0, self.d + 1), np.nan)
+        self.visits = np.zeros((len(self.levels), 2), dtype=np.int64)  # since a leaf's anchor was set, rows due in them
 
     # The batch methods -----------------------------------------------------------------------------------------------
 
@@ -168,6 +184,7 @@ class Shard:
             lost=float(f[kernel.LOST]),
             changed=changed,
             read=read,
+            whole=ask.every and not ask.fused,
             levels=None,
             numbers=None,
             sums=None,
@@ -187,12 +204,8 @@ class Shard:
         self.length = max(self.length, norm(q.phi))
         lazy = self.lazy and not q.fused
         every = q.fresh or q.fused or not self.lazy or not self.anchored
-        if self.plan.rowwise:
-            gone = -self._away(q.phi)
-            path = line = float(reached(self.c, len(q.phi)))
-        else:
-            slack = 4.0 * EPS * (len(q.phi) + 8 + self.since) * (self.length + self.path)
-            gone, path, line = self.path, self.path + slack, distance(q.phi, self.anchor) + slack
+        slack = 4.0 * EPS * (len(q.phi) + 8 + self.since) * (self.length + self.path)
+        gone, path, line = self.path, self.path + slack, distance(q.phi, self.anchor) + slack
         return kernel.Ask(
             phi=q.phi,
             short=q.phi.astype(np.float32) if q.short else np.zeros(0, dtype=np.float32),
@@ -217,8 +230,10 @@ class Shard:
         if q.fused:
             self.anchored = False
         elif ask.lazy and ask.every:
-            self.anchored, self.since, self.spent, self.path = True, 0, 0 if self.plan.rowwise else self.n, 0.0
-            self._set_anchor(q.phi)
+            self.anchored, self.since, self.spent, self.path = True, 0, self.n, 0.0
+            self.anchor[:] = q.phi
+            self.anchors[:] = q.phi
+            self.visits[:, 0], self.visits[:, 1] = 0, np.diff(self.edges)
         elif ask.lazy and self.plan.rowwise:
             self.anchored = 2 * read < self.n
         elif ask.lazy:
@@ -228,29 +243,39 @@ class Shard:
                 self.anchored = False
 
     def _pass(self, ask: kernel.Ask) -> None:
-        """One pass over the leaves, on all threads where there are several."""
-        if self.pool is None or len(self.tasks) == 1:
-            for k in range(len(self.tasks)):
-                self._leaves(k, ask, self.buffers[0] if self.buffers else None)
-        elif isinstance(self.source, Held) or all(place is not None for *_, place in self.tasks):
-            lanes = range(self.threads)
-            list(self.pool.map(lambda lane: self._lane(lane, ask), lanes))
+        """One pass over the leaves, on all threads where there are several; what must be read comes last, on one."""
+        ready = [t for t in self.tasks if not t.reads]
+        if self.pool is None or len(ready) < 2:
+            self._lane(ready, ask, 0)
         else:
-            for k in range(len(self.tasks)):  # decoders have threads of their own
-                self._leaves(k, ask, self.buffers[0] if self.buffers else None)
+            lanes = range(self.threads)
+            list(self.pool.map(lambda k: self._lane(ready[k :: self.threads], ask, k), lanes))
+        self._lane([t for t in self.tasks if t.reads], ask, 0)
 
-    def _lane(self, lane: int, ask: kernel.Ask) -> None:
-        for k in range(lane, len(self.tasks), self.threads):
-            self._leaves(k, ask, self.buffers[lane] if self.buffers else None)
+    def _lane(self, tasks: Sequence[Task], ask: kernel.Ask, k: int) -> None:
+        buffer = self.buffers[k] if self.buffers else np.empty((0, 0))
+        for task in tasks:
+            if not self.plan.rowwise or ask.every:
+                self._leaves(task, ask, buffer)
+                continue
+            c = np.zeros(1, dtype=CONTROL)[0]
+            for leaf in range(task.lo, task.hi):  # each has an anchor of its own
+                self._from_anchor(leaf, ask.phi, c)
+                reach = float(reached(c, len(ask.phi)))
+                own = ask._replace(gone=-float(c["away"]), path=reach, line=reach)
+                self._leaves(task._replace(lo=leaf, hi=leaf + 1), own, buffer)
 
-    def _leaves(self, k: int, ask: kernel.Ask, buffer: NDArray[Any] | None) -> None:
-        lo, hi, place = self.tasks[k]
-        edges, sums, found = self.edges[lo : hi + 1], self.sums[lo:hi], self.found[lo:hi]
+    def _leaves(self, task: Task, ask: kernel.Ask, buffer: NDArray[Any]) -> None:
+        edges, sums, found = (
+            self.edges[task.lo : task.hi + 1],
+            self.sums[task.lo : task.hi],
+            self.found[task.lo : task.hi],
+        )
         first, last = int(edges[0]), int(edges[-1])
-        if isinstance(self.source, Held):
-            kernel.pass_held(self.source.rows, 0, self.facts, ask, edges, sums, found)
-        elif place is not None and buffer is not None:
-            if not kernel.pass_file(place[0], place[1], buffer, self.facts, ask, edges, sums, found):
+        if task.held is not None:
+            kernel.pass_held(task.held[0], task.held[1], self.facts, ask, edges, sums, found)
+        elif task.file is not None:
+            if not kernel.pass_file(task.file[0], task.file[1], buffer, self.facts, ask, edges, sums, found):
                 raise OSError(f"rows {self.first + first} to {self.first + last - 1} could not be read any more.")
         elif ask.every or kernel.any_due(self.facts, first, last, ask):
             kernel.pass_held(self.source.read(first, last), first, self.facts, ask, edges, sums, found)
@@ -307,62 +332,61 @@ class Shard:
 
     def sweep(self, phi: Vector, position: int, clean: int, steps: int) -> Swept:
         """Go on through the rows from `position`, `clean` rows right in turn before it, for at most `steps` updates."""
-        phi, c, n = phi.copy(), self.c, self.total
-        c["t"], c["clean"], c["away"], c["rows_read"] = 0, clean, self._away(phi), 0
-        starts = np.array(self.source.breaks)
-        while position < self.n and c["t"] < steps and c["clean"] < n:
-            left = steps - int(c["t"])
-            end = int(starts[np.searchsorted(starts, position, side="right")])
-            walk = self.facts, phi, self.anchor, self.unit, self.plan.bias, c, n, left, self.lazy
-            place = self.source.place(position)
-            if isinstance(self.source, Held):
-                position = sweep_held(self.source.rows, 0, *walk, position, end)
-            elif place is not None:
-                position = kernel.sweep_file(place[0], place[1], self.buffers[0], *walk, position, end)
-                if position < 0:
-                    raise OSError(f"rows of the part that begins at row {self.first} could not be read any more.")
-            else:
-                position = self._sweep_piece(walk, position, min(position + self.piece, end))
-        self.read += int(c["rows_read"])
-        if position == self.n and self.lazy:
-            self._renew_anchor(phi)
+        phi, c = phi.copy(), self.c
+        c["t"], c["clean"], c["rows_read"] = 0, clean, 0
+        while position < self.n and c["t"] < steps and c["clean"] < self.total:
+            leaf = int(np.searchsorted(self.edges, position, side="right")) - 1
+            if self.lazy:
+                self._enter(leaf, phi, position)
+            position = self._sweep_leaf(leaf, phi, position, steps - int(c["t"]))
         return Swept(phi, int(c["t"]), int(c["clean"]), position, int(c["rows_read"]))
 
-    def _sweep_piece(self, walk: tuple[Any, ...], lo: int, hi: int) -> int:
-        """Rows that must be decoded together; if none may be wrong, φ does not move among them and none is read."""
-        c = self.c
-        if self.lazy and not kernel.any_wrong(self.facts, lo, hi, float(reached(c, self.d + 1))):
-            passed = min(hi - lo, self.total - int(c["clean"]))
+    def _enter(self, leaf: int, phi: Vector, position: int) -> None:
+        """Measure distances from this leaf's anchor, or from here: where many rows are due they are all seen anew."""
+        lo, hi = int(self.edges[leaf]), int(self.edges[leaf + 1])
+        if position == lo:
+            fresh = bool(np.isnan(self.anchors[leaf, 0]))
+            if not fresh:
+                self._from_anchor(leaf, phi, self.c)
+                due = kernel.count_wrong(self.facts, lo, hi, float(reached(self.c, self.d + 1)))
+                visits, spent = self.visits[leaf] + (1, due)
+                self.visits[leaf] = visits, spent
+                fresh = 2 * due > hi - lo or (due > 64 and due * visits > spent)
+            if fresh:
+                self.anchors[leaf] = phi
+                self.facts.reach[lo:hi] = -np.inf
+                self.visits[leaf] = 0, hi - lo
+        self._from_anchor(leaf, phi, self.c)
+
+    def _from_anchor(self, leaf: int, phi: Vector, c: Any) -> None:
+        c["away"], c["length"] = distance(phi, self.anchors[leaf]), norm(self.anchors[leaf])
+
+    def _sweep_leaf(self, leaf: int, phi: Vector, position: int, steps: int) -> int:
+        """The perceptron on through one leaf; returns the next row."""
+        c, end = self.c, int(self.edges[leaf + 1])
+        anchor = self.anchors[leaf] if self.lazy else phi
+        walk = self.facts, phi, anchor, self.unit, self.plan.bias, c, self.total, steps, self.lazy
+        task = self.single[leaf]
+        if task.held is not None:
+            return int(sweep_held(task.held[0], task.held[1], *walk, position, end))
+        if task.file is not None:
+            at = int(sweep_file(task.file[0], task.file[1], self.buffers[0], *walk, position, end))
+            if at < 0:
+                raise OSError(f"rows {self.first + position} to {self.first + end - 1} could not be read any more.")
+            return at
+        reach = float(reached(c, self.d + 1))
+        if self.lazy and not kernel.count_wrong(self.facts, position, end, reach):  # φ does not move among these rows
+            passed = min(end - position, self.total - int(c["clean"]))
             c["clean"] += passed
-            return lo + passed
-        rows = self.source.read(lo, hi)
-        return int(sweep_held(rows, lo, *walk, lo, hi))
-
-    def _away(self, phi: Vector) -> float:
-        self.c["away"] = distance(phi, self.anchor)
-        return float(self.c["away"])
-
-    def _set_anchor(self, phi: Vector) -> None:
-        self.anchor[:] = phi
-        self.c["length"], self.c["away"] = norm(phi), 0.0
-
-    def _renew_anchor(self, phi: Vector) -> None:
-        """Measure distances from here if this sweep read no fewer rows than the average since that was last done."""
-        self.since += 1
-        self.spent += self.read
-        if self.since > 1 and self.read * self.since >= self.spent:
-            kernel.move_anchor(self.facts, float(reached(self.c, self.d + 1)))
-            self._set_anchor(phi)
-            self.since = self.spent = 0
-        self.read = 0
+            return position + passed
+        return int(sweep_held(self.source.read(position, end), position, *walk, position, end))
 
     # Anything else ---------------------------------------------------------------------------------------------------
 
     def pieces(self) -> Iterator[tuple[int, int, Any]]:
         """All rows in order, some at a time."""
-        step = self.n if isinstance(self.source, Held) else self.piece
-        for lo in range(0, self.n, step):
-            hi = min(lo + step, self.n)
+        for lo in range(0, self.n, self.piece):
+            hi = min(lo + self.piece, self.n)
             yield lo, hi, self.source.read(lo, hi)
 
     def problems(self) -> Iterator[tuple[int, Problem]]:

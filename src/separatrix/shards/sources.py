@@ -47,6 +47,9 @@ class Source(Protocol):
     def place(self, row: int) -> tuple[int, int] | None:
         """An open file and the byte in it at which row 0 would begin, if rows of row's place can be read so."""
 
+    def held(self, row: int) -> tuple[Rows, int] | None:
+        """The array that has this row and the number of its first, if it is in memory."""
+
     def read(self, lo: int, hi: int) -> Rows:
         """Rows lo … hi-1, dense as `(X,)` or CSR as `(data, indices, indptr)`."""
 
@@ -66,6 +69,10 @@ class Held:
 
     def place(self, row: int) -> None:
         """None: no file."""
+
+    def held(self, row: int) -> tuple[Rows, int]:
+        """All of it."""
+        return self.rows, 0
 
     def read(self, lo: int, hi: int) -> Rows:
         """A view."""
@@ -134,6 +141,9 @@ class Binary:
         native = np.dtype(self.kind) == self.dtype and np.dtype(self.kind).isnative
         return (self.file, self.start) if native and callable(getattr(os, "pread", None)) else None
 
+    def held(self, row: int) -> None:
+        """None: not in memory."""
+
     def raw(self, lo: int, hi: int) -> NDArray[Any]:
         """Entries lo … hi-1 as stored."""
         count = (hi - lo) * self.stride // np.dtype(self.kind).itemsize
@@ -190,6 +200,9 @@ class Parquet:
 
     def place(self, row: int) -> None:
         """None: rows must be decoded."""
+
+    def held(self, row: int) -> None:
+        """None: not in memory."""
 
     def read(self, lo: int, hi: int) -> Rows:
         """Rows lo … hi-1; going on where the last call ended costs nothing, else the row group is begun again."""
@@ -262,12 +275,21 @@ class Joined:
         """Those of the parts."""
         return sorted({int(s) + b for s, p in zip(self.starts, self.parts, strict=False) for b in p.breaks})
 
+    def _part(self, row: int) -> tuple[int, Source]:
+        k = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return int(self.starts[k]), self.parts[k]
+
     def place(self, row: int) -> tuple[int, int] | None:
         """That of the part which has the row."""
-        k = int(np.searchsorted(self.starts, row, side="right")) - 1
-        part = self.parts[k]
-        found = part.place(row - int(self.starts[k])) if part.dtype == self.dtype else None
-        return None if found is None else (found[0], found[1] - int(self.starts[k]) * self.d * self.dtype.itemsize)
+        start, part = self._part(row)
+        found = part.place(row - start) if part.dtype == self.dtype else None
+        return None if found is None else (found[0], found[1] - start * self.d * self.dtype.itemsize)
+
+    def held(self, row: int) -> tuple[Rows, int] | None:
+        """That of the part which has the row."""
+        start, part = self._part(row)
+        found = part.held(row - start) if part.dtype == self.dtype else None
+        return None if found is None else (found[0], found[1] + start)
 
     def read(self, lo: int, hi: int) -> Rows:
         """Rows lo … hi-1, from as many parts as have them."""
@@ -275,8 +297,18 @@ class Joined:
         for start, part in zip(self.starts, self.parts, strict=False):
             a, b = max(lo - int(start), 0), min(hi - int(start), part.n)
             if a < b:
-                pieces.append(part.read(a, b)[0])
-        return (np.ascontiguousarray(pieces[0] if len(pieces) == 1 else np.concatenate(pieces), dtype=self.dtype),)
+                pieces.append(part.read(a, b))
+        return pieces[0] if len(pieces) == 1 and pieces[0][0].dtype == self.dtype else stack(pieces, self.dtype)
+
+
+def stack(pieces: Sequence[Rows], dtype: np.dtype[Any]) -> Rows:
+    """Rows of several pieces in one."""
+    data = np.concatenate([p[0] for p in pieces]).astype(dtype, copy=False)
+    if len(pieces[0]) == 1:
+        return (data,)
+    starts = np.cumsum([0, *(len(p[0]) for p in pieces)])
+    ends = [p[2][1:] - p[2][0] + start for p, start in zip(pieces, starts, strict=False)]
+    return data, np.concatenate([p[1] for p in pieces]), np.concatenate([[0], *ends])
 
 
 class Slice:
@@ -305,6 +337,11 @@ class Slice:
         """That of the source, counted from here."""
         found = self.source.place(row + self.first)
         return None if found is None else (found[0], found[1] + self.first * self.d * self.dtype.itemsize)
+
+    def held(self, row: int) -> tuple[Rows, int] | None:
+        """That of the source, counted from here."""
+        found = self.source.held(row + self.first)
+        return None if found is None else (found[0], found[1] - self.first)
 
     def read(self, lo: int, hi: int) -> Rows:
         """Rows lo … hi-1 from here."""

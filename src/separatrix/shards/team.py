@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from math import frexp, ldexp
 from typing import Any, Protocol
 
 import numpy as np
@@ -87,6 +88,7 @@ class Sharded:
         self.scale = 1.0 if self.R == 0 else power_of_two(self.R)
         self.short = short and 1e-15 < self.R < 1e15
         self.begun: Plan | None = None
+        self.known: tuple[Vector, float] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -103,9 +105,19 @@ class Sharded:
         self.team.ask("begin", self.begun)
 
     def lowest(self, phi: Vector) -> float:
-        """The smallest margin among rows with a weight, of all rows anew."""
+        """The smallest margin among rows with a weight, from all raw rows; 2ᵏφ has 2ᵏ times that of φ, bit for bit."""
+        if self.known is not None:
+            k = frexp(float(abs(phi).max()))[1] - frexp(float(abs(self.known[0]).max()))[1]
+            if abs(k) < 900 and np.array_equal(np.ldexp(self.known[0], k), phi):
+                return ldexp(self.known[1], k)
         query = Query(phi, np.inf, -np.inf, fresh=True, sums=False, mark=False)
-        return float(min(answer.low for answer in self.map_query(query)))
+        low = float(min(answer.low for answer in self.map_query(query)))
+        self.remember(phi, low)
+        return low
+
+    def remember(self, phi: Vector, low: float) -> None:
+        """The smallest margin at φ, from a pass over all raw rows."""
+        self.known = phi.copy(), low
 
     def map_query(self, query: Query) -> list[Any]:
         """The answers of all shards to one iterate."""
