@@ -95,7 +95,8 @@ class ShardedEngine(_Sharded):
         self.half = isinf(method.gamma) and not self.Phi.any()
         self.stepped = False  # the shards know the wrong set of the last step
         self.many = self.fused = self.evaluated = False
-        self.direct = False  # the answers come from a pass over all raw rows
+        self.current = False  # the answers belong to Φ
+        self.direct = False  # and come from a pass over all raw rows
         self.changed = True
         self.length = float(norm(self.Phi))
         self.nodes: list[Nodes] = []
@@ -151,7 +152,8 @@ class ShardedEngine(_Sharded):
 
     def _query(self, tau: float, **more: Any) -> Query:
         short = self.problem.short and 1e-15 < self.length * self.problem.scale < 1e15
-        return Query(self.Phi, self.rule.gamma, tau, half=self.half, short=short and self.fused, **more)
+        loss = {"loss": True} if isinf(self.rule.gamma) else {}  # it costs nothing there
+        return Query(self.Phi, self.rule.gamma, tau, half=self.half, short=short and self.fused, **(loss | more))
 
     def _past(self, tau: float) -> None:
         """Past separation rows up to tau above the smallest margin pull."""
@@ -168,7 +170,7 @@ class ShardedEngine(_Sharded):
             for a, old in zip(answers, kept, strict=True)
         ]
         self.changed = self.changed or any(a.changed for a in answers)
-        self.answers = answers
+        self.answers, self.current = answers, True
         if all(a.whole for a in answers):
             self.direct = True
             self.problem.remember(self.Phi, self.low)
@@ -187,7 +189,7 @@ class ShardedEngine(_Sharded):
         self.t += hop
         self.Phi = self.base + self.k * self.step
         self.length = max(self.length, float(norm(self.Phi)))
-        self.half = self.evaluated = self.changed = self.direct = False
+        self.half = self.evaluated = self.changed = self.current = self.direct = False
 
     def _foresee(self) -> None:
         """How many more times the same step can be taken before the wrong set of any shard changes."""
@@ -208,9 +210,10 @@ class ShardedEngine(_Sharded):
 
     def measure(self) -> Measure:
         """The numbers of this iterate."""
-        gamma, low = self.rule.gamma, inf
+        gamma = self.rule.gamma
         tau = 0.0 if isinf(gamma) else self.rule.cut / gamma
-        answers = self.ask(self._query(tau, loss=True, fused=self.fused))
+        known = isinf(gamma) and self.current
+        answers = self.answers if known else self.ask(self._query(tau, loss=True, fused=self.fused))
         low = min(a.low for a in answers)
         if low > 0.0:  # rows right by the bound alone have not been looked at
             low = self.problem.lowest(self.Phi)

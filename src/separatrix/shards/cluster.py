@@ -8,24 +8,21 @@ and asked once more. A shard's state decides only what it reads, so the answers 
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from separatrix.problem import check_weights, rows_of
-from separatrix.shards.files import is_path, open_files
+from separatrix.problem import rows_of
 from separatrix.shards.labels import HeldLabels, LabelSlice
-from separatrix.shards.layout import align, thin
 from separatrix.shards.messages import ClusterError
 from separatrix.shards.shard import Shard
 from separatrix.shards.sources import Held, Joined, Slice
-from separatrix.shards.team import Sharded
 
 TICK = 0.25  # seconds between two looks at whether a silent worker is still there
 TRIES = 12  # times a member is built again during one question
@@ -42,6 +39,8 @@ class Part:
     rows: Any
     labels: Any
     weight: Any
+    homes: tuple[str, ...] = ()  # the workers that have the chunks in memory already
+    home: str = ""  # the one that has most of these rows
 
 
 class Member:
@@ -72,9 +71,14 @@ def make_shard(part: Part, held: Any, total: int, threads: int) -> Shard:
     if n != part.last - part.first:
         raise ValueError(f"X has {n} rows where {part.last - part.first} were announced (from row {part.first}).")
     source = chunks[0] if len(chunks) == 1 else Joined(chunks)
-    values = [np.asarray(y) for y in held[1]]
-    labels = HeldLabels(values[0] if len(values) == 1 else np.concatenate(values))
+    values = np.concatenate([np.asarray(y) for y in held[1]])
+    labels = HeldLabels(values[held[2] : held[2] + n])
     return Shard(source, labels, part.weight, part.first, total, threads=threads)
+
+
+def cut(X: Any, lo: int, hi: int) -> Any:
+    """Rows lo … hi-1 of a chunk."""
+    return X[lo:hi]
 
 
 def hold(X: Any) -> Held:
@@ -88,7 +92,7 @@ def hold(X: Any) -> Held:
 class Seat:
     """Where a member is, and which shards it has."""
 
-    shards: range
+    shards: list[int]
     address: str = ""
     future: Any = None
     failures: int = 0
@@ -113,8 +117,14 @@ class Remote:
         workers = sorted(self._workers())
         if not workers:
             raise ClusterError("the Dask cluster has no workers; start some, or scale it up.")
-        self.seats = [Seat(shards) for shards in share(self.bounds, len(workers))]
-        self.owner = [j for j, seat in enumerate(self.seats) for _ in seat.shards]
+        # Rows that are on a worker already stay there; others are shared out in order.
+        homes = [p.home for p in parts]
+        if all(home in workers for home in homes):
+            groups = [[k for k, home in enumerate(homes) if home == worker] for worker in workers]
+            self.seats = [Seat(shards, worker) for shards, worker in zip(groups, workers, strict=True) if shards]
+        else:
+            self.seats = [Seat(list(shards)) for shards in share(self.bounds, len(workers))]
+        self.owner = {k: (j, i) for j, seat in enumerate(self.seats) for i, k in enumerate(seat.shards)}
         for seat in self.seats:
             self._submit(seat, set())
         for seat in self.seats:
@@ -131,12 +141,12 @@ class Remote:
             seat.failures = 0
         answers = self._call(dict.fromkeys(range(len(self.seats)), ("ask", (method, args))))
         self.surveyed = self.surveyed or method == "survey"
-        return [answer for j in range(len(self.seats)) for answer in answers[j]]
+        return [answers[j][i] for j, i in (self.owner[k] for k in range(len(self.parts)))]
 
     def ask_one(self, k: int, method: str, *args: Any) -> Any:
         """The answer of shard k."""
-        j = self.owner[k]
-        return self._call({j: ("ask_one", (k - self.seats[j].shards.start, method, args))})[j]
+        j, i = self.owner[k]
+        return self._call({j: ("ask_one", (i, method, args))})[j]
 
     def close(self) -> None:
         """Let go of the actors."""
@@ -246,8 +256,9 @@ class Remote:
 
     def _submit(self, seat: Seat, dead: set[str]) -> None:
         """Begin to build a member; `_built` waits for it."""
-        seat.address = ""
-        seat.address = self._choose(dead)
+        if seat.future is not None or not seat.address:
+            seat.address = ""
+            seat.address = self._choose(dead)
         parts = [self.parts[k] for k in seat.shards]
         data = [self._data(part, seat.address) for part in parts]
         specs = [p if held is None else replace(p, rows=None, labels=None) for p, held in zip(parts, data, strict=True)]
@@ -263,16 +274,41 @@ class Remote:
         )
 
     def _data(self, part: Part, address: str) -> Any:
-        """The rows and labels of a part of a collection, computed on that worker; None for files."""
+        """The chunks of rows and labels of a part of a collection; None for files.
+
+        Chunks that are on a worker are taken as they are, and pieces of them cut where they are; all else is computed
+        where it is needed.
+        """
         if not is_dask(part.rows):
             return None
-        options: dict[str, Any] = {"workers": [address], "allow_other_workers": True}
-        inside = [int(e) for e in np.cumsum(part.rows.chunks[0]) if part.first < e < part.last]
-        edges = [part.first, *inside, part.last]
-        pieces = [part.rows[lo:hi] for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
-        y = part.labels[part.first : part.last]
-        X = self.client.compute(pieces, **options)
-        return X, [self.client.compute(y, **options) if is_dask(y) else y]
+        there, begins = futures(part.rows), np.cumsum([0, *part.rows.chunks[0]])
+        edges = [part.first, *(int(e) for e in begins if part.first < e < part.last), part.last]
+        X = []
+        for lo, hi in pairwise(edges):
+            k = int(np.searchsorted(begins, lo, side="right")) - 1
+            where: dict[str, Any] = {
+                "workers": [part.homes[k] if part.homes else address],
+                "allow_other_workers": True,
+            }
+            if there and (lo, hi) == (begins[k], begins[k + 1]):
+                X.append(there[k])
+            elif there:
+                X.append(self.client.submit(cut, there[k], lo - int(begins[k]), hi - int(begins[k]), **where))
+            else:
+                X.append(self.client.compute(part.rows[lo:hi], **where))
+        return X, *self._labels(part)
+
+    def _labels(self, part: Part) -> tuple[list[Any], int]:
+        """Chunks that have the labels of a part, and how many labels come before them."""
+        y = part.labels
+        if not is_dask(y):
+            return [y[part.first : part.last]], 0
+        there, begins = futures(y), np.cumsum([0, *y.chunks[0]])
+        if not there:
+            return [self.client.compute(y[part.first : part.last])], 0
+        a = int(np.searchsorted(begins, part.first, side="right")) - 1
+        b = int(np.searchsorted(begins, part.last, side="left"))
+        return there[a:b], part.first - int(begins[a])
 
     def _built(self, seat: Seat) -> bool:
         """Wait for a member; False if its worker went away meanwhile. One that is pinned there would wait for ever."""
@@ -321,10 +357,13 @@ def is_dask(x: Any) -> bool:
     return bool(is_dask_collection(x))
 
 
-def is_frame(x: Any) -> bool:
-    """Whether this is a Dask frame or a column of one."""
-    frames = sys.modules.get("dask.dataframe")  # an object cannot be one unless its module is loaded
-    return frames is not None and isinstance(x, frames.DataFrame | frames.Series)
+def futures(rows: Any) -> list[Any]:
+    """The chunks of a persisted array, one after the other, as futures; none if it is not."""
+    from distributed import futures_of
+
+    there = {future.key: future for future in futures_of(rows)}
+    keys = [key if isinstance(key, tuple) else key[0] for key in rows.__dask_keys__()]
+    return [there[key] for key in keys] if there.keys() >= set(keys) else []
 
 
 def share(bounds: Sequence[int], workers: int) -> list[range]:
@@ -339,77 +378,3 @@ def share(bounds: Sequence[int], workers: int) -> list[range]:
             out.append(range(lo, hi))
         lo = hi
     return out
-
-
-def client_if_any() -> Any:
-    """The Dask client of the context, or None."""
-    from distributed import default_client
-
-    try:
-        return default_client()
-    except ValueError:
-        return None
-
-
-def current_client() -> Any:
-    """The Dask client of the context, or how to make one."""
-    client = client_if_any()
-    if client is None:
-        raise ValueError("Dask data need a client: `from dask.distributed import Client; client = Client()` first.")
-    return client
-
-
-def open_cluster(
-    client: Any, X: Any, y: Any, sample_weight: Any, limit: int | None, *, fit_intercept: bool, intercept_scaling: Any
-) -> Sharded:
-    """Dask arrays, Dask frames or files as a problem held by the cluster."""
-    if limit is not None:
-        raise ValueError("memory_limit is for files read here; Dask workers have limits of their own.")
-    workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-    if is_path(X):
-        rows, labels = open_files(X, y)
-        n, d, short = rows.n, rows.d, rows.short
-        starts = [n * k // workers for k in range(workers)]
-    else:
-        rows, labels = collections(X, y)
-        n, d = (int(s) for s in rows.shape)
-        starts = thin([0, *(int(c) for c in np.cumsum(rows.chunks[0])[:-1])], n, workers)
-        short = rows.dtype in (np.float32, np.float16)
-    weight = None
-    if sample_weight is not None:
-        weight = check_weights(sample_weight.compute() if is_dask(sample_weight) else sample_weight, n)
-    bounds = align(starts, n)
-    parts = [
-        Part(lo, hi, rows, labels, None if weight is None else weight[lo:hi])
-        for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
-    team = Remote(client, parts, n)
-    return Sharded(team, d, short, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
-
-
-def collections(X: Any, y: Any) -> tuple[Any, Any]:
-    """A Dask array of rows, all columns in one chunk, and labels to slice, of as many rows."""
-    import dask.array as da
-
-    if isinstance(y, str):
-        if not is_frame(X) or y not in X.columns:
-            raise ValueError(f"y={y!r} must name a column of a Dask frame; give the labels of an array themselves.")
-        X, y = X.drop(columns=y), X[y]
-    if is_frame(X):
-        X = X.to_dask_array(lengths=True)
-    if is_frame(y):
-        y = y.to_dask_array(lengths=True)
-    if not isinstance(X, da.Array) or X.ndim != 2:
-        raise ValueError(f"X must be a Dask array with rows and columns or a Dask frame, got {type(X).__name__}.")
-    if np.isnan(X.shape[0]):
-        X = X.copy().compute_chunk_sizes()
-    if is_dask(y) and np.isnan(y.shape[0]):
-        y = y.copy().compute_chunk_sizes()
-    y = y if is_dask(y) else np.asarray(y)
-    if 0 in X.shape:
-        raise ValueError(f"X is empty: shape {X.shape}; it needs at least one row and one column.")
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.shape != (X.shape[0],):
-        raise ValueError(f"X has {X.shape[0]} rows but y has shape {y.shape}.")
-    return X.rechunk({1: -1}), y

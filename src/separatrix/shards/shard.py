@@ -65,6 +65,7 @@ class Shard:
         self.source, self.labels, self.first, self.total = rows, labels, first, total
         self.n, self.d, self.keeps = rows.n, rows.d, lazy
         self.weight = NONE if weight is None else weight
+        self.live = self.n if weight is None else int((weight > 0).sum())
         self.piece = max(BLOCK, PIECE // (rows.d * rows.dtype.itemsize) // BLOCK * BLOCK)
         self.threads = threads
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
@@ -132,9 +133,10 @@ class Shard:
             complain_about_row(rows, int(np.flatnonzero(~np.isfinite(r))[0]), None, self.first + lo)
         if self.keeps:
             self.r[lo:hi] = np.clip(r, 1e-37, 3e38)  # a row that is too short for float32 counts as longer
-        s = self.weight[lo:hi] if len(self.weight) else np.ones(hi - lo)
-        top = float(r[s > 0].max(initial=0.0))
-        return top, float(s @ (r / top) ** 2) if top > 0 else 0.0
+        s = self.weight[lo:hi] if len(self.weight) else 1.0
+        top = float((r * (s > 0)).max() if len(self.weight) else r.max())
+        r /= top or 1.0
+        return top, float((s * r) @ r)
 
     def begin(self, plan: Plan) -> None:
         """Signs, scale and intercept; no row has been looked at yet."""
@@ -143,15 +145,18 @@ class Shard:
         sign = np.empty(n, dtype=np.int8)
         for lo in range(0, n, 1 << 18):
             label = self.labels.read(lo, min(lo + (1 << 18), n))
-            sign[lo : lo + len(label)] = np.where(np.ravel(label) == plan.positive, 1, -1)
+            sign[lo : lo + len(label)] = np.ravel(label) == plan.positive
+        sign += sign
+        sign -= 1  # 1 and 0 become 1 and -1
         lazy = plan.lazy and self.keeps and 1e-30 < plan.scale < 1e30
         r = np.zeros(0, dtype=np.float32)
         if lazy:
             r = np.empty(n, dtype=np.float32)
             for lo in range(0, n, 1 << 18):
                 part = slice(lo, lo + (1 << 18))
-                norms = np.hypot(self.r[part].astype(np.float64), plan.bias) * self.unit
-                r[part] = norms * (1 + 4e-7) + 3e-45  # float32 has rounded twice: this is above
+                norms = self.r[part].astype(np.float64)
+                norms = np.hypot(norms, plan.bias) if plan.bias else norms
+                r[part] = norms * (self.unit * (1 + 4e-7)) + 3e-45  # float32 has rounded twice: this is above
         reach = np.full(n if lazy else 0, -np.inf, dtype=np.float32)
         far = reach if plan.rowwise else np.full(n if lazy else 0, -np.inf, dtype=np.float32)
         wrong = np.zeros(0 if plan.rowwise else n, dtype=np.uint8)
@@ -184,7 +189,7 @@ class Shard:
             lost=float(f[kernel.LOST]),
             changed=changed,
             read=read,
-            whole=ask.every and not ask.fused,
+            whole=read == self.live and not ask.fused,
             levels=None,
             numbers=None,
             sums=None,
