@@ -324,7 +324,7 @@ class Remote:
             error = seat.future.exception(timeout=5)
             if isinstance(error, ValueError | TypeError):
                 raise error
-            if not isinstance(error, RuntimeError | OSError):
+            if type(error).__name__ != "KilledWorker" and "was lost" not in str(error):
                 raise ClusterError(f"rows could not be brought to {seat.address}: {error!r}.") from error
         return False
 

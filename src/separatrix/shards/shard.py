@@ -349,18 +349,17 @@ class Shard:
     def _enter(self, leaf: int, phi: Vector, position: int) -> None:
         """Measure distances from this leaf's anchor, or from here: where many rows are due they are all seen anew."""
         lo, hi = int(self.edges[leaf]), int(self.edges[leaf + 1])
-        if position == lo:
-            fresh = bool(np.isnan(self.anchors[leaf, 0]))
-            if not fresh:
-                self._from_anchor(leaf, phi, self.c)
-                due = kernel.count_wrong(self.facts, lo, hi, float(reached(self.c, self.d + 1)))
-                visits, spent = self.visits[leaf] + (1, due)
-                self.visits[leaf] = visits, spent
-                fresh = 2 * due > hi - lo or (due > 64 and due * visits > spent)
-            if fresh:
-                self.anchors[leaf] = phi
-                self.facts.reach[lo:hi] = -np.inf
-                self.visits[leaf] = 0, hi - lo
+        fresh = bool(np.isnan(self.anchors[leaf, 0]))
+        if position == lo and not fresh:
+            self._from_anchor(leaf, phi, self.c)
+            due = kernel.count_wrong(self.facts, lo, hi, float(reached(self.c, self.d + 1)))
+            visits, spent = self.visits[leaf] + (1, due)
+            self.visits[leaf] = visits, spent
+            fresh = 2 * due > hi - lo or (due > 64 and due * visits > spent)
+        if fresh:
+            self.anchors[leaf] = phi
+            self.facts.reach[lo:hi] = -np.inf
+            self.visits[leaf] = 0, hi - lo
         self._from_anchor(leaf, phi, self.c)
 
     def _from_anchor(self, leaf: int, phi: Vector, c: Any) -> None:

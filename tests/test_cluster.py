@@ -1,0 +1,221 @@
+"""Rows on a Dask cluster of two processes: the same steps as one machine, and plain words when something is wrong."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+
+import separatrix as sx
+from far import FIVE, methods, same_path, save, uneven
+from separatrix.loop import Walk
+from separatrix.methods import parse_method
+from separatrix.shards import opened
+from separatrix.shards.cluster import share
+
+da = pytest.importorskip("dask.array", reason="Dask is in the extra [dask]")
+dd = pytest.importorskip("dask.dataframe", reason="Dask is in the extra [dask]")
+distributed = pytest.importorskip("distributed", reason="Dask is in the extra [dask]")
+
+# Dask warns of large graphs, busy ports and unclosed sockets of its own; none of it is ours.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "silence_logs": logging.CRITICAL}
+        with distributed.LocalCluster(dashboard_address="127.0.0.1:0", **options) as cluster:
+            yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def chunked(X: np.ndarray, chunks: int) -> Any:
+    return da.from_array(X, chunks=(-(-len(X) // chunks), X.shape[1]))
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_the_counts_and_the_bits_of_one_machine_whatever_the_chunks(name, client):
+    X, y = FIVE[name]()
+    for k, (method, gamma) in enumerate(methods()):
+        run = sx.solve(X, y, method, step_size=gamma, engine="lazy", max_iter=40)
+        for chunks in (2, (1, 7, 50)[k % 3]):
+            A = chunked(X, chunks)
+            A = A.persist() if chunks == 7 else A  # rows that workers have stay where they are
+            far = sx.solve(A, y, method, step_size=gamma, max_iter=40)
+            assert far.engine == "dask"
+            assert same_path(run, far), (method, gamma, chunks)
+
+
+@pytest.mark.parametrize("name", ["worst case", "fifty shards"])
+def test_whole_runs_take_as_many_steps_as_on_one_machine(name, client):
+    X, y = FIVE[name]()
+    for method in ("normalized-batch-perceptron", "batch-perceptron", "perceptron"):
+        run = sx.solve(X, y, method, engine="lazy", record=None, max_iter=1500)
+        far = sx.solve(chunked(X, 7), y, method, record=None, max_iter=1500)
+        assert far.n_iter == run.n_iter and np.array_equal(run.phi, far.phi), method
+
+
+def test_frames_columns_and_labels_of_any_kind(client):
+    X, y = uneven(3_000, 5, 4)
+    names = [f"x{j}" for j in range(5)]
+    frame = pd.DataFrame(X, columns=names)
+    frame["label"] = np.where(y > 0, "yes", "no")
+    run = sx.solve(X, y, "normalized-batch-perceptron", engine="lazy", max_iter=60)
+    table = dd.from_pandas(frame, npartitions=3)
+    assert same_path(run, sx.solve(table, "label", "normalized-batch-perceptron", max_iter=60))
+    assert same_path(run, sx.solve(table[names], table["label"], "normalized-batch-perceptron", max_iter=60))
+    for labels in (y, list(y), da.from_array(y, chunks=700), da.from_array(y, chunks=700).persist()):
+        assert same_path(run, sx.solve(chunked(X, 4), labels, "normalized-batch-perceptron", max_iter=60))
+
+
+def test_weights_and_an_intercept(client):
+    X, y = uneven(4_000, 6, 7)
+    weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    options = {"step_size": 10.0, "max_iter": 50, "fit_intercept": True, "sample_weight": weight}
+    run = sx.solve(X, y, "lr-gd", engine="lazy", **options)
+    assert same_path(run, sx.solve(chunked(X, 3), y, "lr-gd", **options))
+    options["sample_weight"] = da.from_array(weight, chunks=999)
+    assert same_path(run, sx.solve(chunked(X, 3), y, "lr-gd", **options))
+
+
+def test_a_list_of_files_is_shared_out_to_the_workers(client, tmp_path):
+    X, y = uneven(9_000, 6, 5, np.float32)
+    paths, labels = save(tmp_path, X, y, pieces=3)
+    for method in ("normalized-batch-perceptron", "perceptron"):
+        run = sx.solve(X, y, method, engine="lazy", max_iter=60)
+        far = sx.solve(paths, labels, method, max_iter=60)
+        assert far.engine == "dask" and same_path(run, far)
+
+
+def test_verdicts_margins_and_proofs_shard_by_shard(client):
+    X, y = uneven(20_001, 7, 9)
+    A = chunked(X, 5)
+    found = sx.separate(A, y)
+    assert found.status == "separable" and found.verify(A, y) and found.verify(X, y) and not found.verify(A, -y)
+    here, far = sx.max_margin(X, y), sx.max_margin(A, y)
+    assert far.status == "converged" and far.lower <= here.upper and here.lower <= far.upper
+    y[19_000] *= -1
+    found = sx.separate(A, y)
+    assert found.status == "inseparable" and found.verify(A, y) and found.verify(X, y)
+    y[19_000] *= -1
+    assert not found.verify(A, y)
+
+
+def test_a_checkpoint_of_one_cluster_continues_with_other_chunks(client, tmp_path):
+    X, y = uneven(9_000, 6, 5)
+    whole = sx.solve(X, y, "normalized-batch-perceptron", engine="lazy", max_iter=60)
+    options = {"checkpoint": tmp_path / "run.npz"}
+    sx.solve(chunked(X, 2), y, "normalized-batch-perceptron", max_iter=25, **options)
+    run = sx.solve(chunked(X, 6), y, "normalized-batch-perceptron", max_iter=60, **options)
+    assert np.array_equal(run.phi, whole.phi)
+
+
+def test_an_iteration_costs_little_more_than_the_slowest_shard(client):
+    X, y = uneven(20_000, 50, 3)
+    with opened(chunked(X, 2), y) as problem:
+        walk = Walk(problem, parse_method("batch-perceptron"))
+        over = []
+        for _ in range(80):
+            own, began = walk.engine.slowest, time.perf_counter()
+            walk.engine.advance(1, False)
+            over.append(time.perf_counter() - began - (walk.engine.slowest - own))
+    assert np.median(over[20:]) < 0.05  # some 3 ms on an idle machine; this only guards against a blunder
+
+
+def test_actors_are_let_go_of_when_a_run_has_ended(client):
+    X, y = uneven(3_000, 5, 4)
+    sx.solve(chunked(X, 2), y, "perceptron", max_iter=5)
+
+    def actors(dask_worker: Any) -> int:
+        return len(dask_worker.state.actors)
+
+    for _ in range(50):
+        if not any(client.run(actors).values()):
+            return
+    assert not any(client.run(actors).values())
+
+
+def test_nothing_listens_beyond_this_machine(client, cluster):
+    before = listening()
+    X, y = uneven(3_000, 5, 4)
+    sx.solve(chunked(X, 2), y, "perceptron", max_iter=5)
+    after = listening()
+    assert after <= before
+    assert all(address.startswith(("127.", "::1")) for address, _ in after), after
+
+
+def listening() -> set[tuple[str, int]]:
+    """Addresses on which this process or its children listen."""
+    found = set()
+    for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+        try:
+            found |= {(c.laddr.ip, c.laddr.port) for c in process.net_connections() if c.status == psutil.CONN_LISTEN}
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+BAD = {
+    "nan": (lambda X, y: (np.where(np.arange(X.size).reshape(X.shape) == 7_001, np.nan, X), y), "NaN at row 1400"),
+    "labels": (lambda X, y: (X, y[:-1]), "3000 rows but y has shape"),
+    "one class": (lambda X, y: (X, np.ones(len(y))), "y has 1 class"),
+    "text": (lambda X, y: (X.astype(str), y), "must be numeric"),
+    "a column's name": (lambda X, y: (X, "label"), "must name a column of a Dask frame"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data_get_one_sentence(case, client):
+    change, words = BAD[case]
+    X, y = change(*uneven(3_000, 5, 4))
+    with pytest.raises(ValueError, match=words) as caught:
+        sx.solve(chunked(X, 3), y, "perceptron", max_iter=5)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_chunk_that_cannot_be_computed_is_named(client):
+    def fail(block: np.ndarray) -> np.ndarray:
+        raise RuntimeError("the disk is gone")
+
+    X, y = uneven(3_000, 5, 4)
+    with pytest.raises((sx.ClusterError, RuntimeError), match="the disk is gone"):
+        sx.solve(chunked(X, 3).map_blocks(fail, dtype=float, meta=np.empty((0, 0))), y, "perceptron", max_iter=5)
+
+
+def test_a_limit_on_memory_is_the_workers_own_business(client):
+    X, y = uneven(3_000, 5, 4)
+    with pytest.raises(ValueError, match="Dask workers have limits of their own"):
+        sx.solve(chunked(X, 3), y, "perceptron", memory_limit="1GB")
+
+
+def test_shards_are_shared_out_evenly_and_in_order():
+    for workers in (1, 2, 3, 7):
+        for shards in (1, 2, 5, 40):
+            ranges = share([k * 512 for k in range(shards + 1)], workers)
+            assert [k for r in ranges for k in r] == list(range(shards))
+            assert max(len(r) for r in ranges) <= -(-shards // min(workers, shards)) + 1
+
+
+def test_without_a_client_the_way_to_one_is_said(monkeypatch):
+    from separatrix.shards.collections import current_client
+
+    def nobody() -> None:
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr(distributed, "default_client", nobody)
+    with pytest.raises(ValueError, match="from dask.distributed import Client"):
+        current_client()
