@@ -53,6 +53,18 @@ class Pipe:
         self.sent.append(message)
 
 
+@pytest.fixture
+def here(monkeypatch):
+    """Sides run in this process, one after the other."""
+
+    def run(side, files, cap):
+        pipe = Pipe()
+        rivals.run_side(pipe, side, files)
+        return pipe.sent[-1][1]
+
+    monkeypatch.setattr(race, "run", run)
+
+
 def right(files):
     """A separator of these rows."""
     return next(t.weights() for t in rivals.in_memory("perceptron", files) if t is not READY)
@@ -170,7 +182,7 @@ def test_the_cap_ends_a_side_and_a_dead_process_is_noticed(quick, files):
     assert race.run(side(dies), files, cap=20.0).note == "its process died"
 
 
-def test_a_race_alternates_and_takes_ratios_within_a_round(quick):
+def test_a_race_alternates_and_takes_ratios_within_a_round(here):
     said = []
     absent = replace(IN_MEMORY[1], name="absent", needs=("no_such_module",))
     lines, missing = race.race_all(2000, 20.0, 2, said.append, kinds=("plain",), columns=5, sides=[*IN_MEMORY, absent])
@@ -230,7 +242,7 @@ def test_sizes_go_up_to_the_largest_and_slopes_are_exponents():
     assert large.slope(n, [3 * x**0.5 for x in n]) == pytest.approx(0.5)
 
 
-def test_the_suite_prints_draws_and_writes_what_it_measured(quick, monkeypatch, tmp_path):
+def test_the_suite_prints_draws_and_writes_what_it_measured(here, monkeypatch, tmp_path):
     few = partial(race.race_all, kinds=("plain",), columns=4, sides=IN_MEMORY[:1])
     monkeypatch.setattr(race, "race_all", few)
     monkeypatch.setattr(large, "measure_overheads", lambda: [large.Overhead(10, 100, 5, 2.0, 1.0, 1.5)])

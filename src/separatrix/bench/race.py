@@ -181,12 +181,12 @@ def tables(lines: Sequence[Line], missing: Sequence[str], rows: int, cap: float)
     compared: list[Row] = [
         (
             p.kind,
-            p.ours,
-            str(p.our_seconds),
+            p.ours.removeprefix("ours, "),
+            _shown(p.our_seconds),
             p.rival + (" (best)" if p.best else ""),
-            str(p.their_seconds),
-            str(p.ratio),
-            str(p.last_fit_ratio),
+            _shown(p.their_seconds),
+            _shown(p.ratio),
+            _shown(p.last_fit_ratio),
         )
         for p in pairs_of(lines)
     ]
@@ -208,13 +208,13 @@ def _row(line: Line, cap: float) -> Row:
     if any(run.capped for run in line.rounds):
         seconds = f"more than {cap:g}"
     elif last.zero:
-        seconds = _seconds([run.seconds for run in line.rounds])
-        fit = _seconds([run.last_fit if line.restarts else run.fit for run in line.rounds])
+        seconds = _shown(Spread.of([run.seconds for run in line.rounds]))
+        fit = _shown(Spread.of([run.last_fit if line.restarts else run.fit for run in line.rounds]))
     return (line.kind, line.side, seconds, fit, last.passes, last.errors, ended)
 
 
-def _seconds(values: list[float]) -> str:
-    return str(Spread.of(values)) if len(values) > 1 else f"{values[0]:.3g}"
+def _shown(spread: Spread) -> str:
+    return str(spread) if spread.least < spread.most else f"{spread.median:.3g}"
 
 
 def plain(lines: Sequence[Line]) -> dict[str, Any]:

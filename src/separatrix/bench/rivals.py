@@ -342,12 +342,13 @@ def dask_glm(files: Files) -> Iterator[Try]:
         yield Try(steps, fit, check, errors, lambda: np.asarray(descend(X, y, max_iter=steps, **options)))
 
 
-METHODS = ("perceptron", "normalized-batch-perceptron")
+SHORT = {"perceptron": "perceptron", "normalized-batch-perceptron": "normalized batch"}
+METHODS = tuple(SHORT)
 SOLVERS = ("lbfgs", "gradient_descent", "newton", "admm")
 DASK = ("dask", "distributed")
 SIDES: tuple[Side, ...] = (
-    *(Side(f"ours, {m}, cluster", partial(on_cluster, m), True, True, DASK) for m in METHODS),
-    *(Side(f"ours, {m}, memory", partial(in_memory, m), True, False, ()) for m in METHODS),
+    *(Side(f"ours, {SHORT[m]}, cluster", partial(on_cluster, m), True, True, DASK) for m in METHODS),
+    *(Side(f"ours, {SHORT[m]}, memory", partial(in_memory, m), True, False, ()) for m in METHODS),
     Side("scikit-learn SGD perceptron", scikit_learn, False, False, ()),
     Side("Vowpal Wabbit hinge", vowpal_wabbit, False, False, ("vowpalwabbit",)),
     *(Side(f"dask-ml {s}", partial(dask_ml, s), False, True, (*DASK, "dask_ml"), True) for s in SOLVERS),
