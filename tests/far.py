@@ -11,9 +11,9 @@ from sklearn.datasets import load_digits
 
 import separatrix as sx
 from separatrix.shards import Local, Shard, Sharded
+from separatrix.shards.cluster import hold
 from separatrix.shards.labels import HeldLabels
 from separatrix.shards.layout import align
-from separatrix.shards.cluster import hold
 
 Data = tuple[np.ndarray, np.ndarray]
 

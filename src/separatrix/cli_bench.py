@@ -23,6 +23,7 @@ class Suite(StrEnum):
     DECIDE = "decide"
     ESTIMATORS = "estimators"
     PAPER = "paper"
+    LARGE = "large"
     ALL = "all"
 
 
@@ -31,7 +32,8 @@ def bench(
         Suite,
         typer.Option(
             help="Against plain loops; how cost and memory grow; deciding against LP; classifiers against "
-            "scikit-learn; every run of the paper's figures against a plain loop (not part of all)."
+            "scikit-learn; every run of the paper's figures against a plain loop; large data on a cluster and in files "
+            "(the last two are not part of all)."
         ),
     ] = Suite.ALL,
     alternations: Annotated[int, typer.Option(min=1, help="How often each side of a comparison is timed.")] = 5,
@@ -39,10 +41,21 @@ def bench(
     out: Annotated[Path, typer.Option(help="Where the suite 'paper' keeps its runs; it continues there.")] = Path(
         "report"
     ),
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            min=1000,
+            help="Rows of the suite 'large': 2,000,000 in the race, up to 10,000,000 in files if not given.",
+        ),
+    ] = None,
+    cap: Annotated[float, typer.Option(min=0.1, help="Seconds each side has in the race of the suite 'large'.")] = 60.0,
+    repeats: Annotated[int, typer.Option(min=1, help="Alternations and repeated runs of the suite 'large'.")] = 3,
+    plot: Annotated[Path | None, typer.Option(help="Draw the growth of the suite 'large' into this PNG file.")] = None,
 ) -> None:
     """Time ours against plain loops, linear programs and scikit-learn, and grow n and d."""
     with plain_errors():
         check_folder(json, "--json")
+        check_plot(plot, suite)
         from separatrix.bench.report import machine, write_json
 
         console = wide_console()
@@ -57,6 +70,8 @@ def bench(
             measured["estimators"] = bench_classifiers(console)
         if suite is Suite.PAPER:
             measured["paper"] = bench_paper(console, out)
+        if suite is Suite.LARGE:
+            measured["large"] = bench_large(console, rows, cap, repeats, plot)
         facts = machine()
         versions = ", ".join(f"{name} {v}" for name, v in facts["packages"].items() if v)
         text = f"{facts['cores']} cores, {facts['processor']}; Python {facts['python']}, {versions}, {facts['blas']}"
@@ -161,6 +176,57 @@ def bench_paper(console: Console, out: Path) -> list[dict[str, Any]]:
     for table in profile.tables(lines):
         console.print(render(table))
     return [asdict(line) | {"ratio": line.ratio} for line in lines]
+
+
+def bench_large(console: Console, rows: int | None, cap: float, repeats: int, plot: Path | None) -> dict[str, Any]:
+    """The suite of large data, printed, drawn where asked for, and as plain data."""
+    from dataclasses import asdict
+
+    from separatrix.bench import large, race
+    from separatrix.lab.table import Table, render
+
+    def show(table: Table) -> None:
+        console.print(render(table))
+        for failure in table.failures:
+            console.print(failure)
+
+    raced = rows or race.ROWS
+    lines, missing = race.race_all(raced, cap, repeats, progress)
+    for table in race.tables(lines, missing, raced, cap):
+        show(table)
+    progress("overhead of a cluster")
+    overheads = large.measure_overheads()
+    show(large.overhead_table(overheads))
+    points: list[large.Point] = []
+    for n in large.sizes(min(large.LARGEST, rows or large.LARGEST)):
+        progress(f"growth: {n:,} rows in a file")
+        points += large.grow(n, repeats)
+    points.sort(key=lambda p: p.method)
+    show(large.growth_table(points))
+    if plot is not None:
+        large.draw(points, plot)
+    return {
+        "race": race.plain(lines),
+        "missing": missing,
+        "overhead": [asdict(one) for one in overheads],
+        "growth": [asdict(p) for p in points],
+        "slopes": large.slopes(points),
+    }
+
+
+def check_plot(plot: Path | None, suite: Suite) -> None:
+    """Complain now about a picture that could not be drawn or would not be."""
+    from importlib.util import find_spec
+
+    if plot is None:
+        return
+    check_folder(plot, "--plot")
+    if suite is not Suite.LARGE:
+        raise ValueError(f"--plot draws the suite 'large', got the suite {suite.value!r}; leave it out.")
+    if plot.suffix.lower() != ".png":
+        raise ValueError(f"--plot must name a .png file, got {str(plot)!r}.")
+    if find_spec("matplotlib") is None:
+        raise ImportError('--plot needs matplotlib: pip install "separatrix[lab]".')
 
 
 def progress(text: str) -> None:
