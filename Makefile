@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The oldest scikit-learn that is supported, in an environment of its own.
 OLDEST := .venv-oldest
 
-.PHONY: reproduce test test-oldest browser lint types bench clean
+.PHONY: reproduce test test-oldest test-faults browser lint types bench clean
 
 # Where SEPARATRIX_DATA names the image files they are used, else scikit-learn's digits.
 reproduce: $(VENV)/installed
@@ -19,6 +19,10 @@ test: $(VENV)/installed-dev
 test-oldest: $(OLDEST)/installed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -W 'ignore:Passing a non-Collection iterable:DeprecationWarning' \
 		tests/test_estimators.py tests/test_estimators_in_company.py
+
+# Workers and schedulers killed at random moments, on clusters of this machine.
+test-faults: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -m faults tests/test_faults.py
 
 # Chromium, for the tests that open the report in a browser and are skipped without one.
 browser:

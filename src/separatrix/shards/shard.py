@@ -73,8 +73,8 @@ class Shard:
         self.edges, self.levels, self.numbers = leaves(first, self.n, total, rows.breaks)
         self.sums = np.zeros((len(self.levels), self.d + 2))
         self.found = np.zeros((len(self.levels), kernel.COUNTS))
-        self.tasks = list(self._tasks())
-        self.single = [self._task(leaf, leaf + 1) for leaf in range(len(self.levels))]
+        self.tasks = [self._joined(task) for task in self._tasks()]
+        self.single = [self._joined(self._task(leaf, leaf + 1)) for leaf in range(len(self.levels))]
         buffers = threads if any(t.file is not None for t in self.tasks) else 0
         self.buffers = [np.empty((BLOCK, self.d), dtype=rows.dtype) for _ in range(buffers)]
         self.r = np.zeros(0, dtype=np.float32)
@@ -100,6 +100,13 @@ class Shard:
         if np.searchsorted(self.breaks, first, side="right") == np.searchsorted(self.breaks, last - 1, side="right"):
             return Task(lo, hi, self.source.held(first), self.source.place(first))
         return Task(lo, hi, None, None)
+
+    def _joined(self, task: Task) -> Task:
+        """Blocks that lie across two arrays are put together once and for all."""
+        first, last = int(self.edges[task.lo]), int(self.edges[task.hi])
+        if not task.reads or self.source.held(first) is None or self.source.held(last - 1) is None:
+            return task
+        return task._replace(held=(self.source.read(first, last), first))
 
     def close(self) -> None:
         """End its threads."""
