@@ -151,3 +151,46 @@ def test_wrong_usage_exits_with_2_and_one_sentence(invoke, table, words, said):
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_rows_in_npy_and_parquet_files_stay_there(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 4))
+    y = np.where(X @ [1.0, 2.0, -1.0, 0.5] > 0, 1, -1)
+    np.save(tmp_path / "rows.npy", X)
+    np.save(tmp_path / "y.npy", y)
+    here = ("rows.npy", "--labels", "y.npy", "--memory-limit", "2GB")
+    found = invoke("separate", *here, "--proof", "p.json", "--json")
+    assert found.exit_code == 0 and json.loads(found.stdout)["tool"] == "shards"
+    assert invoke("verify", "p.json", *here).exit_code == 0
+    np.save(tmp_path / "other.npy", -y)
+    assert invoke("verify", "p.json", "rows.npy", "--labels", "other.npy").exit_code == 1
+    assert json.loads(invoke("margin", *here, "--json").stdout)["status"] == "separable"
+    run = json.loads(invoke("solve", *here, "--method", "perceptron", "--json").stdout)
+    assert run["separated"] and run["engine"] == "files"
+    assert run["iterations"] == sx.solve(X, y, "perceptron").n_iter
+    pl.DataFrame({f"c{j}": X[:, j] for j in range(4)} | {"y": y}).write_parquet(tmp_path / "t.parquet")
+    run = invoke("solve", "t.parquet", "--target", "y", "--memory-limit", "2GB", "--json")
+    assert set(json.loads(run.stdout)["theta"]) == {"c0", "c1", "c2", "c3"}
+
+
+def test_solve_says_in_its_exit_status_whether_it_separated(invoke, table):
+    path = table(SEPARABLE)
+    assert invoke("solve", path, "--target", "y", "--intercept").exit_code == 0
+    assert invoke("solve", path, "--target", "y", "--intercept", "--max-iter", 0).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("rows.npy",), "holds rows alone; name the .npy file of their labels"),
+        (("data.csv", "--labels", "y.npy", "--target", "y"), "goes with rows in an .npy file"),
+        (("data.csv", "--target", "y", "--memory-limit", "1GB"), "only rows of .npy and .parquet files"),
+        (("data.csv", "--target", "y", "--scheduler", "tcp://127.0.0.1:9"), "only rows of .npy and .parquet files"),
+        (("data.csv", "--target", "y", "--method", "sgd"), "unknown method 'sgd'"),
+    ],
+)
+def test_solve_says_in_one_sentence_what_is_wrong(words, sentence, invoke, table):
+    table(SEPARABLE)
+    result = invoke("solve", *words)
+    assert result.exit_code == 2 and sentence in result.stderr and result.stderr.count("\n") == 1

@@ -45,6 +45,7 @@ ROOMS = [
     "console",  # what the commands share
     "cli_datasets",
     "cli_bench",
+    "cli_solve",
     "cli",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -12,15 +12,25 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from separatrix import cli_bench, cli_datasets
-from separatrix.console import AsJson, check_folder, plain_errors, show, wide_console
-
-if TYPE_CHECKING:
-    pass
+from separatrix import cli_bench, cli_datasets, cli_solve
+from separatrix.console import (
+    AsJson,
+    Data,
+    Header,
+    Intercept,
+    Labels,
+    MemoryLimit,
+    Missing,
+    Target,
+    check_folder,
+    plain_errors,
+    show,
+    wide_console,
+)
 
 app = typer.Typer(
     name="separatrix",
@@ -31,6 +41,7 @@ app = typer.Typer(
 )
 app.add_typer(cli_datasets.app, name="datasets")
 app.command()(cli_bench.bench)
+app.command()(cli_solve.solve)
 
 
 def show_version(wanted: bool) -> None:
@@ -109,11 +120,6 @@ def reproduce(
     console.print("every number that must come out exactly did.")
 
 
-Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz or svmlight file.")]
-Target = Annotated[str | None, typer.Option(help="The column of the labels (in a table).")]
-Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")]
-Missing = Annotated[str, typer.Option(help="Rows with missing values: 'error' or 'drop'.")]
-Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the answer may be left open.")]
 ProofFile = Annotated[Path | None, typer.Option("--proof", help="Write the proof to this file.")]
 
@@ -139,6 +145,16 @@ def named(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> dict[st
     return dict(zip([*keys, "(intercept)"] if intercept else keys, theta.tolist(), strict=True))
 
 
+def shape_of(X: Any, y: Any) -> tuple[int, int]:
+    """Rows and columns, of an array or of the file that X names."""
+    if not isinstance(X, str):
+        return int(X.shape[0]), int(X.shape[1])
+    from separatrix.shards.files import open_files
+
+    rows, _ = open_files(X, y)
+    return rows.n, rows.d
+
+
 @app.command()
 def separate(
     data: Data,
@@ -146,6 +162,8 @@ def separate(
     intercept: Intercept = False,
     missing: Missing = "error",
     header: Header = None,
+    labels: Labels = None,
+    memory_limit: MemoryLimit = None,
     time_limit: TimeLimit = None,
     proof: ProofFile = None,
     json: AsJson = False,
@@ -159,8 +177,9 @@ def separate(
         from separatrix.decide import separate as decide
         from separatrix.files import labelled
 
-        X, y, names = labelled(data, target=target, header=header, missing=missing)
-        found = decide(X, y, fit_intercept=intercept, time_limit=time_limit)
+        held: dict[str, Any] = {"labels": labels, "in_place": memory_limit is not None}
+        X, y, names = labelled(data, target=target, header=header, missing=missing, **held)
+        found = decide(X, y, fit_intercept=intercept, time_limit=time_limit, memory_limit=memory_limit)
         write_proof(found.proof, proof)
         answer = {
             "status": str(found.status),
@@ -186,6 +205,8 @@ def margin(
     intercept: Intercept = False,
     missing: Missing = "error",
     header: Header = None,
+    labels: Labels = None,
+    memory_limit: MemoryLimit = None,
     time_limit: TimeLimit = None,
     json: AsJson = False,
 ) -> None:
@@ -198,11 +219,13 @@ def margin(
         from separatrix.decide import separate as decide
         from separatrix.files import labelled
 
-        X, y, names = labelled(data, target=target, header=header, missing=missing)
-        found = max_margin(X, y, rtol=rtol, fit_intercept=intercept, time_limit=time_limit)
+        held: dict[str, Any] = {"labels": labels, "in_place": memory_limit is not None}
+        X, y, names = labelled(data, target=target, header=header, missing=missing, **held)
+        limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+        found = max_margin(X, y, rtol=rtol, fit_intercept=intercept, **limits)
         verdict, lower, upper = Verdict.SEPARABLE, found.lower, found.upper
         if lower <= 0:
-            settled = decide(X, y, fit_intercept=intercept, time_limit=time_limit)
+            settled = decide(X, y, fit_intercept=intercept, **limits)
             verdict, lower = settled.status, max(lower, settled.margin.lower)
             upper = min(upper, settled.margin.upper)
         answer = {
@@ -257,6 +280,8 @@ def verify(
     target: Target = None,
     missing: Missing = "error",
     header: Header = None,
+    labels: Labels = None,
+    memory_limit: MemoryLimit = None,
     json: AsJson = False,
 ) -> None:
     """Check a proof against the data, trusting nothing of how it was found.
@@ -269,13 +294,14 @@ def verify(
         from separatrix.files import labelled
 
         claimed = load_proof(proof)
-        X, y, _ = labelled(data, target=target, header=header, missing=missing)
-        holds = check(claimed, X, y)
-        wanted = (claimed.n, claimed.d)
+        held: dict[str, Any] = {"labels": labels, "in_place": memory_limit is not None}
+        X, y, _ = labelled(data, target=target, header=header, missing=missing, **held)
+        holds = check(claimed, X, y, memory_limit=memory_limit)
+        wanted, shape = (claimed.n, claimed.d), shape_of(X, y)
         reason = "" if holds else "its numbers do not fit these rows"
-        if wanted != X.shape:
+        if wanted != shape:
             sizes = "{:,} rows and {:,} columns".format
-            reason = f"it is about {sizes(*wanted)}, the data have {sizes(*X.shape)}"
+            reason = f"it is about {sizes(*wanted)}, the data have {sizes(*shape)}"
         text = f"the proof holds: {claimed}" if holds else f"the proof does NOT hold for these data: {reason}"
         answer = {"holds": holds, "claim": str(claimed.claim), "argument": claimed.argument, "reason": reason}
         show(text, answer, json)

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz, npy or svmlight file.")]
+Target = Annotated[str | None, typer.Option(help="The column of the labels (in a table).")]
+Labels = Annotated[Path | None, typer.Option(help="The .npy file of the labels (for an .npy file of rows).")]
+Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")]
+Missing = Annotated[str, typer.Option(help="Rows with missing values: 'error' or 'drop'.")]
+Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
+MemoryLimit = Annotated[
+    str | None, typer.Option(help="Leave the rows of an .npy or .parquet file there and stay below this, e.g. 1GB.")
+]
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Tables and arrays from disk: CSV, TSV, Parquet, npz, svmlight.
+"""Tables and arrays from disk: CSV, TSV, Parquet, npz, npy, svmlight.
 
-The suffix tells the kind: .csv .tsv .txt (also with .gz), .parquet .pq, .npz, .svm .svmlight .libsvm. Nothing is
+The suffix tells the kind: .csv .tsv .txt (also with .gz), .parquet .pq, .npz, .npy, .svm .svmlight .libsvm. Nothing is
 unpickled.
 
 Text is UTF-8. Tabs divide the cells of .tsv; elsewhere it is the one of tab ; | , that divides the first lines alike,
@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.frames import EXACT, design
+from separatrix.shards.labels import open_parquet
 
 KINDS = ".csv .tsv .txt (also with .gz), .parquet .pq, .npz, .svm .svmlight .libsvm"
 MISSING = frozenset(["", "NA", "NaN", "nan", "NAN", "null", "NULL", "None", "n/a", "N/A", "?", "."])
@@ -88,8 +89,14 @@ def read(path: Path | str, *, target: str | None = None, header: bool | None = N
 
 
 def labelled(
-    path: Path | str, *, target: str | None = None, header: bool | None = None, missing: str = "error"
-) -> tuple[Any, NDArray[Any], tuple[str, ...] | None]:
+    path: Path | str,
+    *,
+    target: str | None = None,
+    header: bool | None = None,
+    missing: str = "error",
+    labels: Path | str | None = None,
+    in_place: bool = False,
+) -> tuple[Any, Any, tuple[str, ...] | None]:
     """X, y and the names of X's columns (None for arrays, which have none).
 
     Parameters
@@ -97,7 +104,22 @@ def labelled(
     path, header : see `read`
     target : the column of the labels; without a header also its number, "3", or "-1" for the last
     missing : "error" or "drop", see `frames.design`
+    labels : the npy file of the labels where `path` is an npy file of rows
+    in_place : rows of Parquet files stay there, as those of npy files do: X and y say where
     """
+    kind = _kind(Path(path))
+    if kind == ".npy":
+        if labels is None:
+            raise ValueError(f"{path} holds rows alone; name the .npy file of their labels too.")
+        return str(path), str(labels), None
+    if labels is not None:
+        raise ValueError(f"a file of labels goes with rows in an .npy file; {path} has its own.")
+    if in_place:
+        if kind not in (".parquet", ".pq"):
+            raise ValueError(f"only rows of .npy and .parquet files can stay where they are; {path} is read whole.")
+        if target is None:
+            raise ValueError(f"{path} needs a target, the column of the labels.")
+        return str(path), target, tuple(open_parquet(path, target)[0].columns)
     held = read(path, target=target, header=header)
     if isinstance(held, Arrays):
         return held.X, held.y, None

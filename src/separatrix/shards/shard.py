@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import inf, isinf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,26 +26,13 @@ from separatrix.problem import Problem, Vector, complain_about_row, read_labels
 from separatrix.shards.labels import Labels
 from separatrix.shards.layout import largest, leaves
 from separatrix.shards.messages import Answer, Plan, Query, Survey, Swept
+from separatrix.shards.places import Places, Task
 from separatrix.shards.sources import Source
 
 sweep_held: Any = kernel.sweep_held  # their many arguments come as one tuple
 sweep_file: Any = kernel.sweep_file
 PIECE = 8 << 20  # bytes of rows read at a time where they are not read one by one
 NONE = np.empty(0)
-
-
-class Task(NamedTuple):
-    """A run of leaves, and the array (with its first row) or the file (with the byte of row 0) that has them whole."""
-
-    lo: int
-    hi: int
-    held: tuple[Any, int] | None
-    file: tuple[int, int] | None
-
-    @property
-    def reads(self) -> bool:
-        """Whether rows must be read before a kernel can have them."""
-        return self.held is None and self.file is None
 
 
 class Shard:
@@ -69,44 +56,14 @@ class Shard:
         self.piece = max(BLOCK, PIECE // (rows.d * rows.dtype.itemsize) // BLOCK * BLOCK)
         self.threads = threads
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self.breaks = np.array(rows.breaks)
         self.edges, self.levels, self.numbers = leaves(first, self.n, total, rows.breaks)
         self.sums = np.zeros((len(self.levels), self.d + 2))
         self.found = np.zeros((len(self.levels), kernel.COUNTS))
-        self.tasks = [self._joined(task) for task in self._tasks()]
-        self.single = [self._joined(self._task(leaf, leaf + 1)) for leaf in range(len(self.levels))]
+        places = Places(rows, self.edges, threads, self.piece)
+        self.tasks, self.single = places.tasks(), places.single()
         buffers = threads if any(t.file is not None for t in self.tasks) else 0
         self.buffers = [np.empty((BLOCK, self.d), dtype=rows.dtype) for _ in range(buffers)]
         self.r = np.zeros(0, dtype=np.float32)
-
-    def _tasks(self) -> Iterator[Task]:
-        """Runs of leaves that are kept in one place, short enough to share them out evenly."""
-        most = max(1, -(-len(self.levels) // (4 * self.threads)))
-        lo = 0
-        while lo < len(self.levels):
-            task = self._task(lo, lo + 1)
-            while task.hi < len(self.levels) and task.hi - lo < most:
-                following, both = self._task(task.hi, task.hi + 1), self._task(lo, task.hi + 1)
-                long = both.reads and self.edges[both.hi] - self.edges[lo] > self.piece
-                if long or not following.reads == both.reads == task.reads:
-                    break
-                task = both
-            yield task
-            lo = task.hi
-
-    def _task(self, lo: int, hi: int) -> Task:
-        """The leaves lo … hi-1: in one array, in one file, or to be read piece by piece."""
-        first, last = int(self.edges[lo]), int(self.edges[hi])
-        if np.searchsorted(self.breaks, first, side="right") == np.searchsorted(self.breaks, last - 1, side="right"):
-            return Task(lo, hi, self.source.held(first), self.source.place(first))
-        return Task(lo, hi, None, None)
-
-    def _joined(self, task: Task) -> Task:
-        """Blocks that lie across two arrays are put together once and for all."""
-        first, last = int(self.edges[task.lo]), int(self.edges[task.hi])
-        if not task.reads or self.source.held(first) is None or self.source.held(last - 1) is None:
-            return task
-        return task._replace(held=(self.source.read(first, last), first))
 
     def close(self) -> None:
         """End its threads."""

@@ -1,0 +1,95 @@
+"""`separatrix solve`: one run of one of the five methods."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.console import (
+    AsJson,
+    Data,
+    Header,
+    Intercept,
+    Labels,
+    MemoryLimit,
+    Missing,
+    Target,
+    check_folder,
+    plain_errors,
+    show,
+)
+
+
+def solve(
+    data: Data,
+    target: Target = None,
+    method: Annotated[str, typer.Option(help="One of the five methods.")] = "normalized-batch-perceptron",
+    step_size: Annotated[float | None, typer.Option(help="The step size of the logistic two, 1 by default.")] = None,
+    max_iter: Annotated[int, typer.Option(min=0, help="Updates to make at most.")] = 100_000,
+    intercept: Intercept = False,
+    missing: Missing = "error",
+    header: Header = None,
+    labels: Labels = None,
+    memory_limit: MemoryLimit = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="A Dask scheduler, tcp://host:port, whose workers read the file."),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Save the run to this file, and go on from it if it is there.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Look for a hyperplane with one of the paper's five methods; exit status 0 if it separates, 1 if not.
+
+    Example: separatrix solve rows.npy --labels y.npy --method perceptron --memory-limit 1GB
+    """
+    with plain_errors(), ExitStack() as stack:
+        check_folder(checkpoint, "--checkpoint")
+        from separatrix.files import labelled
+        from separatrix.loop import solve as run_it
+
+        in_place = memory_limit is not None or scheduler is not None
+        X, y, names = labelled(data, target=target, header=header, missing=missing, labels=labels, in_place=in_place)
+        if scheduler is not None:
+            X = [X]
+            stack.enter_context(_client(scheduler))
+        run = run_it(
+            X,
+            y,
+            method,
+            step_size=step_size,
+            max_iter=max_iter,
+            fit_intercept=intercept,
+            memory_limit=memory_limit,
+            checkpoint=checkpoint,
+            record=None,
+        )
+        keys = [f"x{j}" for j in range(len(run.theta) - intercept)] if names is None else list(names)
+        answer = {
+            "status": str(run.status),
+            "separated": run.separated,
+            "iterations": run.n_iter,
+            "engine": run.engine,
+            "theta": dict(zip([*keys, "(intercept)"] if intercept else keys, run.theta.tolist(), strict=True)),
+            "seconds": run.seconds,
+            **run.stats,
+        }
+        show(str(run), answer, json)
+    raise typer.Exit(0 if run.separated else 1)
+
+
+def _client(address: str) -> Any:
+    """A client of this scheduler, or one sentence."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError("a Dask cluster needs Dask: pip install 'separatrix[dask]'.") from None
+    try:
+        connect: Any = Client
+        return connect(address, timeout=10)
+    except OSError as error:
+        raise OSError(f"no Dask scheduler answers at {address} ({error}).") from None
