@@ -20,9 +20,9 @@ test-oldest: $(OLDEST)/installed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -W 'ignore:Passing a non-Collection iterable:DeprecationWarning' \
 		tests/test_estimators.py tests/test_estimators_in_company.py
 
-# Workers and schedulers killed at random moments, on clusters of this machine.
+# Workers and schedulers killed at random moments, on clusters of this machine; compiled kernels are kept apart here too.
 test-faults: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -m faults tests/test_faults.py
+	NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-faults $(BIN)/python -m pytest -m faults tests/test_faults.py
 
 # Chromium, for the tests that open the report in a browser and are skipped without one.
 browser:

@@ -22,8 +22,10 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::ResourceWarning")  # Dask's own
 @pytest.mark.parametrize(("page", "code", "expected"), EXAMPLES)
-def test_examples_print_what_their_page_says(page, code, expected):
+def test_examples_print_what_their_page_says(page, code, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(code, page, "exec"), {"__name__": "__example__"})

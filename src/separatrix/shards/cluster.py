@@ -20,9 +20,9 @@ import numpy as np
 
 from separatrix.problem import rows_of
 from separatrix.shards.labels import HeldLabels, LabelSlice
-from separatrix.shards.messages import ClusterError
+from separatrix.shards.messages import ClusterError, Plan, Query
 from separatrix.shards.shard import Shard
-from separatrix.shards.sources import Held, Joined, Slice
+from separatrix.shards.sources import Held, Joined, Slice, Source
 
 TICK = 0.25  # seconds between two looks at whether a silent worker is still there
 TRIES = 12  # times a member is built again during one question
@@ -74,6 +74,19 @@ def make_shard(part: Part, held: Any, total: int, threads: int) -> Shard:
     values = np.concatenate([np.asarray(y) for y in held[1]])
     labels = HeldLabels(values[held[2] : held[2] + n])
     return Shard(source, labels, part.weight, part.first, total, threads=threads)
+
+
+def warm(source: Source) -> None:
+    """Compile, or load, the kernels here: workers that share this machine's disk then find them, and do not compete."""
+    n, phi = source.n, np.zeros(source.d + 1)
+    shard = Shard(source, HeldLabels(np.arange(n) % 2), None, 0, n)
+    shard.survey()
+    for rowwise in (False, True):
+        shard.begin(Plan(1, 1.0, 0.0, True, rowwise))
+        shard.advance(Query(phi, np.inf, 0.0))
+    shard.sweep(phi, 0, 0, 1)
+    shard.begin(Plan(1, 1.0, 0.0, True, False))
+    shard.horizon(phi, phi, 1.0, 1.0)
 
 
 def cut(X: Any, lo: int, hi: int) -> Any:

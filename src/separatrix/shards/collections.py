@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.problem import check_weights
-from separatrix.shards.cluster import Part, Remote, futures, is_dask
+from separatrix.shards.cluster import Part, Remote, futures, hold, is_dask, warm
 from separatrix.shards.files import is_path, open_files
 from separatrix.shards.layout import align, thin
+from separatrix.shards.sources import Slice
 from separatrix.shards.team import Sharded
 
 MOST = 16  # shards on a worker, so that rows need not move; each costs a little per iteration
@@ -52,6 +53,7 @@ def open_cluster(
         rows, labels = open_files(X, y)
         n, d, short = rows.n, rows.d, rows.short
         starts, homes, chunks = [n * k // workers for k in range(workers)], [], []
+        warm(Slice(rows, 0, min(n, 8)))
     else:
         rows, labels = collections(X, y)
         n, d = (int(s) for s in rows.shape)
@@ -61,6 +63,8 @@ def open_cluster(
         if not all(homes) or len(starts) > MOST * workers:
             starts, homes = thin(chunks, n, workers), []
         short = rows.dtype in (np.float32, np.float16)
+        if rows.dtype.kind in "fiub":
+            warm(hold(np.zeros((2, 2), dtype=rows.dtype)))
     weight = None
     if sample_weight is not None:
         weight = check_weights(sample_weight.compute() if is_dask(sample_weight) else sample_weight, n)
