@@ -92,6 +92,29 @@ def test_weights_and_an_intercept(client):
     assert same_path(run, sx.solve(chunked(X, 3), y, "lr-gd", **options))
 
 
+def test_filtered_arrays_and_arrays_that_lie_about_their_type(client):
+    X, y = uneven(6_000, 6, 7, np.float32)
+    keep = np.arange(6_000) % 3_000 < 1_100  # whole chunks are left empty
+    run = sx.solve(X[keep], y[keep], "lr-gd", step_size=0.05, engine="dense", max_iter=12)
+    A = da.from_array(X, chunks=(500, 6))[da.from_array(keep, chunks=500)]
+    assert same_path(run, sx.solve(A, y[keep], "lr-gd", step_size=0.05, max_iter=12))
+    lie = da.from_array(X, chunks=(2_000, 6)).map_blocks(
+        lambda block: block.astype("f8"), dtype="f4", meta=np.empty((0, 0), "f4")
+    )
+    run = sx.solve(X.astype("f8"), y, "lr-gd", step_size=0.05, engine="dense", max_iter=12)
+    assert np.allclose(sx.solve(lie, y, "lr-gd", step_size=0.05, max_iter=12).phi, run.phi, rtol=1e-5)
+
+
+def test_a_rebuilt_shard_knows_its_plan_where_no_run_is_under_way(client):
+    X, y = uneven(6_000, 6, 7)
+    phi = np.ones(7)
+    with opened(chunked(X, 2), y) as problem:
+        before = problem.lowest(phi)
+        problem.known = None
+        problem.team._rebuild(problem.team.seats[0])
+        assert problem.lowest(phi) == before
+
+
 def test_a_list_of_files_is_shared_out_to_the_workers(client, tmp_path):
     X, y = uneven(9_000, 6, 5, np.float32)
     paths, labels = save(tmp_path, X, y, pieces=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -22,7 +23,10 @@ from separatrix.kernels.shard import BLOCK
 from separatrix.loop import Walk
 from separatrix.methods import parse_method
 from separatrix.shards.files import bytes_of
+from separatrix.shards.labels import join_labels
 from separatrix.shards.layout import align, largest, leaves
+from separatrix.shards.shard import PIECE
+from separatrix.shards.sources import Binary
 
 LIMIT = "1.5GB"
 
@@ -199,6 +203,68 @@ def test_row_groups_in_which_no_row_is_due_are_not_decoded(tmp_path, monkeypatch
     monkeypatch.setattr(sources._Stream, "__init__", note)
     run = sx.solve(path, "label", "batch-perceptron", max_iter=400, record=None, memory_limit=LIMIT)
     assert len(begun) < 0.5 * 20 * run.n_iter
+
+
+def test_bounds_stay_below_the_largest_float32(tmp_path):
+    X, y = uneven(3_000, 6, 6)
+    (path,), labels = save(tmp_path, X, y)
+    weight = np.full(3_000, 1e45)
+    options = {"sample_weight": weight, "max_iter": 60}
+    run = sx.solve(X, y, "batch-perceptron", engine="lazy", **options)
+    assert same_path(run, sx.solve(path, labels, "batch-perceptron", memory_limit=LIMIT, **options))
+
+
+@pytest.mark.filterwarnings("ignore:overflow")  # the point of the test
+def test_a_margin_that_is_no_number_is_not_right(tmp_path):
+    X = np.array([[0.3e308, 1.2e308], [0.0, 0.5e308], [-1e308, 0.0]])
+    (path,), labels = save(tmp_path, X, np.array([1, 1, 0]))
+    options = {"theta0": [1.7e308, -1e308], "max_iter": 50}
+    here = sx.solve(X, [1, 1, 0], "perceptron", **options)
+    far = sx.solve(path, labels, "perceptron", memory_limit=LIMIT, **options)
+    assert not here.separated and not far.separated
+
+
+def test_numbers_and_text_among_the_labels_are_not_mistaken_for_each_other(tmp_path):
+    X, y = uneven(3_000, 6, 6)
+    with pytest.raises(ValueError, match="mixes labels that cannot be ordered"):
+        join_labels([np.array([-1, 1]), np.array(["-1", "1"])])
+    with pytest.raises(ValueError, match="mixes labels that cannot be ordered"):
+        join_labels([np.array([1], dtype=object), np.array(["1"], dtype=object)])
+    (path,), _ = save(tmp_path, X, y)
+    text = [str(v) for v in y]  # a list of labels, not of files
+    assert sx.solve(path, text, "perceptron", max_iter=5, memory_limit=LIMIT).n_iter == 5
+
+
+def test_files_are_closed_again(tmp_path):
+    X, y = uneven(3_000, 6, 6)
+    paths, labels = save(tmp_path, X, y, pieces=3)
+    sx.solve(paths, labels, "perceptron", max_iter=5, memory_limit=LIMIT)
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        sx.solve(paths, labels, "perceptron", max_iter=5, memory_limit=LIMIT)
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_rows_that_are_decoded_come_in_small_pieces(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 9, (40_000, 300)).astype(np.uint8), rng.integers(0, 2, 40_000)
+    (path,), labels = save(tmp_path, X, y)
+    sizes = []
+    read = Binary.read
+
+    def note(self, lo, hi):
+        sizes.append((hi - lo) * 300 * 4)
+        return read(self, lo, hi)
+
+    monkeypatch.setattr(Binary, "read", note)
+    run = sx.solve(X, y, "batch-perceptron", engine="lazy", max_iter=4)
+    far = sx.solve(path, labels, "batch-perceptron", max_iter=4, memory_limit=LIMIT)
+    assert same_path(run, far) and max(sizes) <= PIECE
+    run = sx.solve(X, y, "perceptron", engine="lazy", max_iter=900, record=None)
+    far = sx.solve(path, labels, "perceptron", max_iter=900, record=None, memory_limit=LIMIT)
+    assert np.array_equal(run.phi, far.phi)
 
 
 # Memory ------------------------------------------------------------------------------------------------------------

@@ -160,15 +160,15 @@ def _frozen(a: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def rows_of(X: Any) -> tuple[tuple[Any, ...], int, int, list[str] | None]:
-    """The rows as the kernels take them, their number and length, and the columns' names."""
+def rows_of(X: Any, first: int = 0) -> tuple[tuple[Any, ...], int, int, list[str] | None]:
+    """The rows as the kernels take them, their number and length, and the columns' names; counted from `first`."""
     names = _column_names(X)
     sparse = sys.modules.get("scipy.sparse")  # an object cannot be sparse unless its module is loaded
     if sparse is not None and sparse.issparse(X):
         return _csr_rows(X)
     if np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
         i, j = np.argwhere(np.ma.getmaskarray(X))[0]
-        raise ValueError(f"X has a masked entry at row {i}, column {j}; fill it or drop the row.")
+        raise ValueError(f"X has a masked entry at row {first + i}, column {j}; fill it or drop the row.")
     A = np.asarray(X)
     if A.ndim != 2:
         raise ValueError(f"X must have two dimensions (rows, columns), got shape {A.shape}.")
@@ -176,7 +176,7 @@ def rows_of(X: Any) -> tuple[tuple[Any, ...], int, int, list[str] | None]:
     if n == 0 or d == 0:
         raise ValueError(f"X is empty: shape {A.shape}; it needs at least one row and one column.")
     if A.dtype == object:
-        A = _from_objects(A, names)
+        A = _from_objects(A, names, first)
     return (_frozen(np.ascontiguousarray(A, dtype=float_type(A.dtype, A))),), n, d, names
 
 
@@ -212,7 +212,7 @@ def _column_names(X: Any) -> list[str] | None:
     return None if columns is None else [str(c) for c in columns]
 
 
-def _from_objects(A: NDArray[Any], names: list[str] | None) -> Vector:
+def _from_objects(A: NDArray[Any], names: list[str] | None, first: int) -> Vector:
     """Objects (frames of mixed columns, nested lists) to floats, naming the first entry that is no number."""
     try:
         return A.astype(np.float64)
@@ -221,7 +221,7 @@ def _from_objects(A: NDArray[Any], names: list[str] | None) -> Vector:
             try:
                 float(A[i, j])
             except (TypeError, ValueError):
-                where = f"row {i}, column {_column(j, names)}"
+                where = f"row {first + i}, column {_column(j, names)}"
                 raise ValueError(
                     f"X must be numeric, got {A[i, j]!r} at {where}; encode or drop that column."
                 ) from None

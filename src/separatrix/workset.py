@@ -25,11 +25,12 @@ from separatrix.kernels.rows import norm
 from separatrix.margin import EPS, TINY, Margin, MarginStatus, Progress, find_margin
 from separatrix.problem import Problem, Vector, make_problem
 from separatrix.shards import Sharded
+from separatrix.shards.shard import PIECE
 
 Index = NDArray[np.int64]
 FIRST = 20  # rows per column in the first set, at least 2,000 in all
 JOIN = 2_000  # rows that join in a round
-FEW = 4  # rows of each class from every piece
+FEW = 1  # rows of each class from every piece
 ROUNDS = 200
 
 
@@ -65,7 +66,8 @@ def worst(first: int, piece: Problem, theta: Vector, count: int, below: float) -
 
 def _found(first: int, piece: Problem, pick: Index, m: Vector, wrong: int, low: float) -> Found:
     sign = np.sign(piece.sign[pick]).astype(np.int8)
-    return Found(wrong, low, first + pick, m, np.asarray(piece.rows[0][pick]), sign)
+    rows = Reader(piece).X[pick]
+    return Found(wrong, low, first + pick, m, rows.toarray() if piece.sparse else np.asarray(rows), sign)
 
 
 def least_sturdy(first: int, piece: Problem, theta: Vector) -> bool:
@@ -123,7 +125,8 @@ class WorkSet:
         p = self.problem
         full = np.append(theta, 0.0) if p.bias == 0 else np.append(theta[:-1], theta[-1] / p.bias)
         length = float(norm(full[:-1]))
-        found = p.map(worst, full, JOIN, enough)
+        pieces = -(-p.nbytes // PIECE)  # each may send its share, and somewhat more
+        found = p.map(worst, full, max(16, 4 * JOIN // pieces), enough)
         self.rounds += 1
         wrong, low = sum(f.wrong for f in found), min(f.low for f in found) * p.scale
         low = (low - abs(low) * (p.d + 8) * EPS) / length if length > 0 else 0.0

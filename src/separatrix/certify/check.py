@@ -103,7 +103,8 @@ def fetch(problem: Sharded, rows: Index) -> tuple[Reader, Index]:
 def pick(first: int, piece: Problem, rows: Index) -> tuple[Any, Vector]:
     """Those of the rows that this piece has, and their labels ±1."""
     mine = rows[(rows >= first) & (rows < first + piece.n)] - first
-    return Reader(piece).X[mine], np.sign(piece.sign[mine])
+    X = Reader(piece).X[mine]
+    return X.toarray() if piece.sparse else X, np.sign(piece.sign[mine])
 
 
 def exact_gordan(reader: Reader, rows: Index, weights: tuple[float | Fraction, ...]) -> bool:

@@ -153,8 +153,9 @@ def look(rows, facts, lo, hi, ask, due, count, desk, part, found):
         if bad:
             found[ERRORS] += 1.0
             found[LOST] += s[k]
-        if m[k] < found[LOW]:
-            found[LOW] = m[k]
+        margin = m[k] if m[k] == m[k] else -np.inf  # a margin that is no number is not right
+        if margin < found[LOW]:
+            found[LOW] = margin
             found[WHERE] = i
         if ask.loss and m[k] <= ask.tau:
             x = -m[k] if np.isinf(ask.gamma) else -ask.gamma * m[k]
@@ -185,17 +186,18 @@ def make_desk():
 
 
 @njit(cache=True, nogil=True)
-def pass_held(rows, first, facts, ask, edges, sums, found):
+def pass_held(rows, first, facts, ask, edges, sums, found, begin):
     """The leaves between these edges over rows in an array, whose first is row `first` of the shard.
 
     A leaf is a run of whole blocks, rows edges[leaf] … edges[leaf+1]-1; its sum goes to sums[leaf], what is counted
-    to found[leaf].
+    to found[leaf]. A leaf may come in pieces, and only the first of them begins it.
     """
     desk, due = make_desk(), np.zeros(BLOCK, np.int64)
     part = np.zeros(sums.shape[1])
     for leaf in range(edges.shape[0] - 1):
-        sums[leaf] = 0.0
-        clear(found[leaf])
+        if begin:
+            sums[leaf] = 0.0
+            clear(found[leaf])
         for lo in range(edges[leaf], edges[leaf + 1], BLOCK):
             hi = min(lo + BLOCK, edges[leaf + 1])
             count = due_in(facts, lo, hi, ask, due)

@@ -60,8 +60,11 @@ CONTROL = np.dtype(
 
 @njit(cache=True, nogil=True)
 def down(x):
-    """A float32 below x: the nearest one to x less a rounding step."""
-    return np.float32(x - abs(x) * 1.2e-7 - 3e-45)
+    """A float32 below x: the nearest one to x less a rounding step; never infinite upward."""
+    low = x - abs(x) * 1.2e-7 - 3e-45
+    if low > 3e38:
+        low = 3e38
+    return np.float32(low)
 
 
 def below(bound: Any, x: float) -> float:

@@ -66,7 +66,9 @@ def make_shard(part: Part, held: Any, total: int, threads: int) -> Shard:
     if held is None:
         rows, y = Slice(part.rows, part.first, part.last), LabelSlice(part.labels, part.first, part.last)
         return Shard(rows, y, part.weight, part.first, total, threads=threads)
-    chunks = [hold(X) for X in held[0]]
+    chunks: list[Held] = []
+    for X in held[0]:
+        chunks.append(hold(X, part.first + sum(chunk.n for chunk in chunks)))
     n = sum(chunk.n for chunk in chunks)
     if n != part.last - part.first:
         raise ValueError(f"X has {n} rows where {part.last - part.first} were announced (from row {part.first}).")
@@ -94,9 +96,9 @@ def cut(X: Any, lo: int, hi: int) -> Any:
     return X[lo:hi]
 
 
-def hold(X: Any) -> Held:
-    """One chunk as a source."""
-    arrays, n, d, _ = rows_of(X)
+def hold(X: Any, first: int = 0) -> Held:
+    """One chunk as a source; its rows are counted from `first` in complaints."""
+    arrays, n, d, _ = rows_of(X, first)
     short = len(arrays) == 1 and getattr(X, "dtype", None) in (np.float32, np.float16)
     return Held(arrays, n, d, short)
 
@@ -126,7 +128,7 @@ class Remote:
         self.bounds = [p.first for p in parts] + [total]
         self.restore: Callable[[int], None] | None = None
         self.surveyed = False
-        self.rebuilds = 0
+        self.rebuilds = self.rebuilding = 0
         workers = sorted(self._workers())
         if not workers:
             raise ClusterError("the Dask cluster has no workers; start some, or scale it up.")
@@ -150,16 +152,22 @@ class Remote:
 
     def ask(self, method: str, *args: Any) -> list[Any]:
         """The answers of all shards."""
-        for seat in self.seats:
-            seat.failures = 0
+        self._forgive()
         answers = self._call(dict.fromkeys(range(len(self.seats)), ("ask", (method, args))))
         self.surveyed = self.surveyed or method == "survey"
         return [answers[j][i] for j, i in (self.owner[k] for k in range(len(self.parts)))]
 
     def ask_one(self, k: int, method: str, *args: Any) -> Any:
         """The answer of shard k."""
+        self._forgive()
         j, i = self.owner[k]
         return self._call({j: ("ask_one", (i, method, args))})[j]
+
+    def _forgive(self) -> None:
+        """A new question, asked by the user of the team and not while a member is built again: count losses anew."""
+        if not self.rebuilding:
+            for seat in self.seats:
+                seat.failures = 0
 
     def close(self) -> None:
         """Let go of the actors."""
@@ -217,7 +225,7 @@ class Remote:
                             del tasks[j]
                         continue
                     del tasks[j]
-                    error = task.exception()
+                    error = asyncio.CancelledError() if task.cancelled() else task.exception()
                     if error is None and task.result()["status"] == "OK":
                         answers[j] = task.result()["result"]
                     elif error is None:
@@ -255,11 +263,11 @@ class Remote:
         """A worker without a member; if none comes up in time, the one with the fewest."""
         began = time.monotonic()
         while True:
-            load = dict.fromkeys(sorted(self._workers() - dead), 0)
+            waited = time.monotonic() - began
+            load = dict.fromkeys(sorted(self._workers() - (dead if waited <= SPARE else set())), 0)
             for seat in self.seats:
                 if seat.address in load:
                     load[seat.address] += 1
-            waited = time.monotonic() - began
             best = min(load, key=lambda w: (load[w], w)) if load else None
             if best is not None and (load[best] == 0 or waited > SPARE):
                 return best
@@ -295,7 +303,7 @@ class Remote:
         if not is_dask(part.rows):
             return None
         there, begins = futures(part.rows), np.cumsum([0, *part.rows.chunks[0]])
-        edges = [part.first, *(int(e) for e in begins if part.first < e < part.last), part.last]
+        edges = sorted({part.first, part.last, *(int(e) for e in begins if part.first < e < part.last)})
         X = []
         for lo, hi in pairwise(edges):
             k = int(np.searchsorted(begins, lo, side="right")) - 1
@@ -343,24 +351,26 @@ class Remote:
 
     def _rebuild(self, seat: Seat) -> None:
         """Build a lost member again, with what its shards must know."""
-        while True:
-            seat.failures += 1
-            if seat.failures > TRIES:
-                raise ClusterError(f"a worker was lost {TRIES} times in a row; the last was {seat.address}.")
-            dead = {seat.address}
-            if seat.future is not None:
-                seat.future.cancel()
-            self._submit(seat, dead)
-            if not self._built(seat):
-                continue
+        self.rebuilding += 1
+        try:
+            while True:
+                seat.failures += 1
+                if seat.failures > TRIES:
+                    raise ClusterError(f"a worker was lost {TRIES} times in a row; the last was {seat.address}.")
+                dead = {seat.address}
+                if seat.future is not None:
+                    seat.future.cancel()
+                self._submit(seat, dead)
+                if self._built(seat):
+                    break
             self.rebuilds += 1
-            j = self.seats.index(seat)
             if self.surveyed:
-                self._call({j: ("ask", ("survey", ()))})
+                self._call({self.seats.index(seat): ("ask", ("survey", ()))})
             if self.restore is not None:
                 for k in seat.shards:
                     self.restore(k)
-            return
+        finally:
+            self.rebuilding -= 1
 
 
 def is_dask(x: Any) -> bool:

@@ -13,13 +13,14 @@ import numpy as np
 from separatrix.kernels.shard import BLOCK
 from separatrix.problem import Vector, check_weights
 from separatrix.shards.labels import BinaryLabels, HeldLabels, JoinedLabels, Labels, open_parquet
+from separatrix.shards.layout import leaves
 from separatrix.shards.shard import PIECE, Shard
 from separatrix.shards.sources import Binary, Joined, Source, open_npy
 from separatrix.shards.team import Local
 
 UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 WORK = 120 << 20  # bytes for code compiled on the way and for small arrays
-LAZY, PLAIN = 16, 3  # bytes kept per row: with bounds on its margin, or sign and side alone
+LAZY, PLAIN = 18, 3  # bytes kept per row: with bounds on its margin, or sign and side alone
 
 
 def is_path(X: Any) -> bool:
@@ -80,12 +81,15 @@ def join(parts: Sequence[Source], paths: Sequence[str]) -> Source:
     for part, path in zip(parts, paths, strict=True):
         if part.d != parts[0].d:
             raise ValueError(f"{path} has {part.d} columns, {paths[0]} has {parts[0].d}.")
+    if parts[0].d == 0 or not any(part.n for part in parts):
+        raise ValueError(f"{paths[0]} is empty: {parts[0].n} rows of {parts[0].d} columns beside the labels.")
     return parts[0] if len(parts) == 1 else Joined(parts)
 
 
 def open_labels(y: Any) -> Labels:
     """Labels in one or several npy files, or in an array."""
-    if is_path(y):
+    named = is_path(y) and (not isinstance(y, list | tuple) or all(str(p).endswith(".npy") for p in y))
+    if named:
         parts = [BinaryLabels(open_npy(path)) for path in paths_of(y)]
         return parts[0] if len(parts) == 1 else JoinedLabels(parts)
     values = np.asarray(y)
@@ -99,7 +103,8 @@ def local_team(rows: Source, labels: Labels, sample_weight: Any, limit: int) -> 
     count = int(get_num_threads())
     weight: Vector | None = None if sample_weight is None else check_weights(sample_weight, rows.n)
     per_row = 8 if weight is not None else 0
-    fixed = WORK + count * (BLOCK * rows.d * rows.dtype.itemsize) + 4 * PIECE
+    block, runs = BLOCK * rows.d * rows.dtype.itemsize, len(leaves(0, rows.n, rows.n, rows.breaks)[1])
+    fixed = WORK + count * block + max(4, 2 * count) * max(PIECE, block) + 16 * (rows.d + 2) * runs
     budget = limit - resident() - fixed
     if (PLAIN + per_row) * rows.n > budget:
         needed = resident() + fixed + (PLAIN + per_row) * rows.n

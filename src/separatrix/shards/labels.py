@@ -108,3 +108,14 @@ def open_parquet(path: str | os.PathLike[str], target: str) -> tuple[Parquet, La
     if target not in names:
         raise ValueError(f"{name} has no column {target!r}; columns: {', '.join(map(str, names[:8]))}.")
     return Parquet(name, [n for n in names if n != target]), ParquetLabels(name, target)
+
+
+def join_labels(found: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Different labels of several pieces, ascending; numbers and text would be taken for one another."""
+    kinds = {"n" if labels.dtype.kind in "biuf" else labels.dtype.kind for labels in found}
+    try:
+        if len(kinds) == 1:
+            return np.unique(np.concatenate(found))
+    except TypeError:
+        pass
+    raise ValueError("y mixes labels that cannot be ordered (numbers and text, say); use one type.")

@@ -32,7 +32,7 @@ def leaves(first: int, n: int, total: int, breaks: list[int]) -> tuple[Index, In
         numbers.append(b // GROUP if level else b)
         b = top if level else b + 1
         edges.append(min(b * BLOCK - first, n))
-    return (np.array(part, dtype=np.int64) for part in (edges, levels, numbers))  # type: ignore[return-value]
+    return np.array(edges), np.array(levels), np.array(numbers)
 
 
 def largest(level: int, number: int, b0: int, b1: int, end: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from math import inf, isinf
 from typing import Any
 
@@ -23,7 +23,7 @@ from separatrix.kernels.rows import LEVELS, finish, norm, put, row_norms
 from separatrix.kernels.shard import BLOCK
 from separatrix.kernels.sweep import CONTROL, reached
 from separatrix.problem import Problem, Vector, complain_about_row, read_labels
-from separatrix.shards.labels import Labels
+from separatrix.shards.labels import Labels, join_labels
 from separatrix.shards.layout import largest, leaves
 from separatrix.shards.messages import Answer, Plan, Query, Survey, Swept
 from separatrix.shards.places import Places, Task
@@ -86,7 +86,7 @@ class Shard:
         squares = sum(total * (longest / top) ** 2 for longest, total in parts) if top > 0 else 0.0
         live = self.weight[self.weight > 0]
         size, least = (float(live.sum()), float(live.min(initial=inf))) if len(self.weight) else (float(self.n), 1.0)
-        return Survey(np.unique(np.concatenate(found)), top, squares, size, least)
+        return Survey(join_labels(found), top, squares, size, least)
 
     def _lengths(self, span: tuple[int, int]) -> tuple[float, float]:
         """The longest of these rows, and Σ s_i (‖a_i‖/longest)²; all are kept."""
@@ -177,7 +177,7 @@ class Shard:
         gone, path, line = self.path, self.path + slack, distance(q.phi, self.anchor) + slack
         return kernel.Ask(
             phi=q.phi,
-            short=q.phi.astype(np.float32) if q.short else np.zeros(0, dtype=np.float32),
+            short=q.phi.astype(np.float32) if q.short and self.source.short else np.zeros(0, dtype=np.float32),
             gamma=q.gamma,
             tau=q.tau,
             shift=q.shift,
@@ -214,12 +214,21 @@ class Shard:
     def _pass(self, ask: kernel.Ask) -> None:
         """One pass over the leaves, on all threads where there are several; what must be read comes last, on one."""
         ready = [t for t in self.tasks if not t.reads]
-        if self.pool is None or len(ready) < 2:
-            self._lane(ready, ask, 0)
-        else:
-            lanes = range(self.threads)
-            list(self.pool.map(lambda k: self._lane(ready[k :: self.threads], ask, k), lanes))
-        self._lane([t for t in self.tasks if t.reads], ask, 0)
+        lanes: list[Future[None]] = []
+        try:
+            if self.pool is None or len(ready) < 2:
+                self._lane(ready, ask, 0)
+            else:
+                lanes = [self.pool.submit(self._lane, ready[k :: self.threads], ask, k) for k in range(self.threads)]
+                for lane in lanes:
+                    lane.result()
+            self._lane([t for t in self.tasks if t.reads], ask, 0)
+        except BaseException:  # half a pass, by Ctrl-C say: no bound is trusted after it, no sum counts as sent
+            self.anchored = self.sent = False
+            self.anchors[:] = np.nan
+            raise
+        finally:
+            wait(lanes)
 
     def _lane(self, tasks: Sequence[Task], ask: kernel.Ask, k: int) -> None:
         buffer = self.buffers[k] if self.buffers else np.empty((0, 0))
@@ -242,12 +251,16 @@ class Shard:
         )
         first, last = int(edges[0]), int(edges[-1])
         if task.held is not None:
-            kernel.pass_held(task.held[0], task.held[1], self.facts, ask, edges, sums, found)
+            kernel.pass_held(task.held[0], task.held[1], self.facts, ask, edges, sums, found, True)
         elif task.file is not None:
             if not kernel.pass_file(task.file[0], task.file[1], buffer, self.facts, ask, edges, sums, found):
                 raise OSError(f"rows {self.first + first} to {self.first + last - 1} could not be read any more.")
         elif ask.every or kernel.any_due(self.facts, first, last, ask):
-            kernel.pass_held(self.source.read(first, last), first, self.facts, ask, edges, sums, found)
+            for leaf in range(len(edges) - 1):
+                for lo in range(int(edges[leaf]), int(edges[leaf + 1]), self.piece):
+                    span = np.array([lo, min(lo + self.piece, int(edges[leaf + 1]))])
+                    rows, here = self.source.read(*span.tolist()), slice(leaf, leaf + 1)
+                    kernel.pass_held(rows, lo, self.facts, ask, span, sums[here], found[here], lo == edges[leaf])
         else:
             kernel.nothing(sums, found)
 
@@ -347,6 +360,7 @@ class Shard:
             passed = min(end - position, self.total - int(c["clean"]))
             c["clean"] += passed
             return position + passed
+        end = min(position + self.piece, end)
         return int(sweep_held(self.source.read(position, end), position, *walk, position, end))
 
     # Anything else ---------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ row by row by the kernels, from an open file at a byte offset; `place` says wher
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from separatrix.problem import float_type
 
 Rows = tuple[Any, ...]
-BATCH = 32_768  # rows of a Parquet file decoded at a time
+BATCH, BYTES = 32_768, 8 << 20  # rows of a Parquet file decoded at a time, and bytes
 
 
 class Source(Protocol):
@@ -130,8 +131,10 @@ class Binary:
 
     @cached_property
     def file(self) -> int:
-        """The open file; closed with the process."""
-        return os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        """The open file; closed when nobody asks for it any more."""
+        found = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, found)
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "file"}
@@ -139,7 +142,10 @@ class Binary:
     def place(self, row: int) -> tuple[int, int] | None:
         """The file itself where its entries are this machine's floats."""
         native = np.dtype(self.kind) == self.dtype and np.dtype(self.kind).isnative
-        return (self.file, self.start) if native and callable(getattr(os, "pread", None)) else None
+        try:
+            return (self.file, self.start) if native and callable(getattr(os, "pread", None)) else None
+        except OSError:  # more files than may be open at once
+            return None
 
     def held(self, row: int) -> None:
         """None: not in memory."""
@@ -183,7 +189,7 @@ class Parquet:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("file", "stream")}
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """float32 where every column fits in it."""
         return np.result_type(*(float_type(k) for k in self.kinds))
@@ -235,7 +241,8 @@ class _Stream:
     def __init__(self, source: Parquet, group: int) -> None:
         self.source, self.group = source, group
         self.first, self.rows = int(source.groups[group]), np.empty((0, source.d), dtype=source.dtype)
-        self.batches = source.file.iter_batches(BATCH, row_groups=[group], columns=source.columns)
+        rows = min(BATCH, max(512, BYTES // (source.d * source.dtype.itemsize)))
+        self.batches = source.file.iter_batches(rows, row_groups=[group], columns=source.columns)
 
     def advance(self) -> None:
         self.first += len(self.rows)
@@ -259,18 +266,14 @@ class Joined:
         self.parts = list(parts)
         self.starts = np.concatenate([[0], np.cumsum([p.n for p in parts])])
         self.n, self.d = int(self.starts[-1]), parts[0].d
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of all parts together."""
-        return np.result_type(*(p.dtype for p in self.parts))
+        self.dtype = np.result_type(*(p.dtype for p in parts))
 
     @property
     def short(self) -> bool:
         """Whether the user chose float32 for all of it."""
         return all(p.short for p in self.parts)
 
-    @property
+    @cached_property
     def breaks(self) -> list[int]:
         """Those of the parts."""
         return sorted({int(s) + b for s, p in zip(self.starts, self.parts, strict=False) for b in p.breaks})

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from math import frexp, ldexp
+from math import frexp
 from typing import Any, Protocol
 
 import numpy as np
 
 from separatrix.kernels.shard import BLOCK, products
 from separatrix.problem import Problem, Vector, constant, pick_classes, power_of_two
+from separatrix.shards.labels import join_labels
 from separatrix.shards.messages import Plan, Query, Survey
 from separatrix.shards.shard import Shard
 
@@ -78,7 +79,7 @@ class Sharded:
     def __init__(self, team: Team, d: int, short: bool, *, fit_intercept: bool, intercept_scaling: Any) -> None:
         self.team, self.d = team, d
         surveys: list[Survey] = team.ask("survey")
-        self.classes = pick_classes(np.unique(np.concatenate([s.labels for s in surveys])))
+        self.classes = pick_classes(join_labels([s.labels for s in surveys]))
         self.n, self.size = team.bounds[-1], float(sum(s.size for s in surveys))
         self.least = min(s.least for s in surveys)
         top = max(s.top for s in surveys)
@@ -89,6 +90,7 @@ class Sharded:
         self.short = short and 1e-15 < self.R < 1e15
         self.begun: Plan | None = None
         self.known: tuple[Vector, float] | None = None
+        team.rebuilt(self._restore)
 
     @property
     def nbytes(self) -> int:
@@ -98,6 +100,11 @@ class Sharded:
     def unpad(self, vector: Vector) -> Vector:
         """From d + 1 entries to those the user has: the last is the intercept, or nothing."""
         return vector.copy() if self.bias else vector[:-1].copy()
+
+    def _restore(self, k: int) -> None:
+        """What a shard that was built again has to know where no run is under way."""
+        if self.begun is not None:
+            self.team.ask_one(k, "begin", self.begun)
 
     def begin(self, *, lazy: bool, rowwise: bool) -> None:
         """Get all shards ready for a run."""
@@ -109,7 +116,7 @@ class Sharded:
         if self.known is not None:
             k = frexp(float(abs(phi).max()))[1] - frexp(float(abs(self.known[0]).max()))[1]
             if abs(k) < 900 and np.array_equal(np.ldexp(self.known[0], k), phi):
-                return ldexp(self.known[1], k)
+                return float(np.ldexp(self.known[1], k))
         query = Query(phi, np.inf, -np.inf, fresh=True, sums=False, mark=False)
         low = float(min(answer.low for answer in self.map_query(query)))
         self.remember(phi, low)
