@@ -72,7 +72,7 @@ class _Sharded:
         gamma = 1.0 if isinf(self.rule.gamma) else self.method.gamma
         return Measure(
             errors=sum(a.errors for a in answers),
-            accuracy=1.0 - sum(a.lost for a in answers) / p.size,
+            accuracy=max(0.0, 1.0 - sum(a.lost for a in answers) / p.size),
             loss=loss,
             grad_norm=float(norm(total[:-1])) * unshift(self.rule, low) / p.size * p.scale,
             theta_norm=gamma * (length / unit * p.scale),

@@ -71,7 +71,11 @@ def _open(
     elif is_path(X):
         rows, labels = open_files(X, y)
         if limit is None and rows.n * rows.d * rows.dtype.itemsize <= machine_memory() // 2:
-            held = np.load(paths_of(X)[0], mmap_mode="r") if rows.place(0) and len(paths_of(X)) == 1 else None
+            held = (
+                np.load(paths_of(X)[0], mmap_mode="r", allow_pickle=False)
+                if rows.place(0) and len(paths_of(X)) == 1
+                else None
+            )
             whole = rows.read(0, rows.n)[0] if held is None else held
             return make_problem(whole, labels.read(0, labels.n), sample_weight=sample_weight, **intercept)
     elif limit is not None:
