@@ -143,21 +143,21 @@ def grow(n: int, repeats: int, columns: int = COLUMNS) -> list[Point]:
         TemporaryDirectory(prefix="separatrix-bench-") as folder,
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process,
     ):
-        files = make_files(Path(folder), "plain", n, columns)
+        files = make_files(Path(folder), "skew", n, columns)
         return [process.submit(point, files, method, repeats).result() for method in METHODS]
 
 
 def point(files: Files, method: str, repeats: int) -> Point:
     """The measurement itself: medians of `repeats` runs, after one on a few rows that compiles."""
     few = files.folder / "few.npy"
-    A, b = tiny(np.load(files.X, mmap_mode="r").shape[1])
+    A, b = tiny(files.rows().shape[1])
     np.save(few, A)
     walk(few, b, method)
     runs = [walk(files.X, files.y, method) for _ in range(repeats)]
     first = runs[0][0]
     return Point(
         method,
-        len(np.load(files.y, mmap_mode="r")),
+        len(files.labels()),
         first.separated,
         first.n_iter,
         median(opening for _, opening in runs),

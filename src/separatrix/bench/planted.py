@@ -33,9 +33,17 @@ class Files:
         """The labels."""
         return self.folder / "y.npy"
 
+    def rows(self) -> NDArray[Any]:
+        """The rows, mapped."""
+        return np.asarray(np.load(self.X, mmap_mode="r", allow_pickle=False))
+
+    def labels(self) -> NDArray[Any]:
+        """The labels, mapped."""
+        return np.asarray(np.load(self.y, mmap_mode="r", allow_pickle=False))
+
     def load(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Rows and labels in memory."""
-        return np.load(self.X), np.load(self.y)
+        return np.array(self.rows()), np.array(self.labels())
 
 
 def make_files(folder: Path, kind: str, n: int, d: int, seed: int = 7) -> Files:
@@ -71,7 +79,7 @@ def _unit(rows: NDArray[Any]) -> NDArray[Any]:
 
 def count_errors(files: Files, w: Vector) -> int:
     """Rows without y_i a_iᵀw > 0, in float64 from the raw rows; not a number counts as wrong."""
-    X, y = np.load(files.X, mmap_mode="r"), np.load(files.y)
+    X, y = files.rows(), files.labels()
     right = 0
     for i in range(0, len(y), BLOCK):
         right += int(np.count_nonzero((X[i : i + BLOCK].astype(np.float64) @ w) * y[i : i + BLOCK] > 0))

@@ -137,7 +137,7 @@ def in_memory(method: str, files: Files) -> Iterator[Try]:
 def on_cluster(method: str, files: Files) -> Iterator[Try]:
     """`solve` on a Dask array that the workers hold."""
     with cluster(files.folder) as client:
-        A, b = tiny(np.load(files.X, mmap_mode="r").shape[1])
+        A, b = tiny(files.rows().shape[1])
         da = import_module("dask.array")
         solve(da.from_array(A, chunks=(len(A) // WORKERS, -1)), b, method, record=None)
         X, y = persisted(client, files, "float32")
@@ -179,7 +179,7 @@ def persisted(client: Any, files: Files, dtype: str) -> tuple[Any, Any]:
     from distributed import wait
 
     da, delayed = import_module("dask.array"), import_module("dask").delayed
-    n, d = np.load(files.X, mmap_mode="r").shape
+    n, d = files.rows().shape
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
     bounds = [n * k // len(workers) for k in range(len(workers) + 1)]
     held: dict[str, list[Any]] = {"X": [], "y": []}
@@ -197,12 +197,12 @@ def persisted(client: Any, files: Files, dtype: str) -> tuple[Any, Any]:
 
 def read_rows(files: Files, lo: int, hi: int, dtype: str) -> NDArray[Any]:
     """Rows lo … hi-1, in memory."""
-    return np.array(np.load(files.X, mmap_mode="r")[lo:hi], dtype=dtype)
+    return np.array(files.rows()[lo:hi], dtype=dtype)
 
 
 def read_labels(files: Files, lo: int, hi: int, dtype: str) -> NDArray[Any]:
     """Labels lo … hi-1, as 0 and 1."""
-    return np.asarray(np.load(files.y, mmap_mode="r")[lo:hi] > 0, dtype=dtype)
+    return np.asarray(files.labels()[lo:hi] > 0, dtype=dtype)
 
 
 # Others.
@@ -269,7 +269,7 @@ def vowpal_wabbit(files: Files) -> Iterator[Try]:
 
 def _write_text(files: Files, path: Path) -> None:
     """The rows in Vowpal Wabbit's text format, with all digits of a float32."""
-    X, y = np.load(files.X, mmap_mode="r"), np.load(files.y)
+    X, y = files.rows(), files.labels()
     line = "%d |" + "".join(f" {j}:%.9g" for j in range(X.shape[1])) + "\n"
     with path.open("w") as file:
         for i in range(0, len(y), BLOCK):
