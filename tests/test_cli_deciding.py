@@ -159,7 +159,7 @@ def test_rows_in_npy_and_parquet_files_stay_there(invoke, tmp_path):
     y = np.where(X @ [1.0, 2.0, -1.0, 0.5] > 0, 1, -1)
     np.save(tmp_path / "rows.npy", X)
     np.save(tmp_path / "y.npy", y)
-    here = ("rows.npy", "--labels", "y.npy", "--memory-limit", "2GB")
+    here = ("rows.npy", "--labels", "y.npy", "--memory-limit", "8GB")
     found = invoke("separate", *here, "--proof", "p.json", "--json")
     assert found.exit_code == 0 and json.loads(found.stdout)["tool"] == "shards"
     assert invoke("verify", "p.json", *here).exit_code == 0
@@ -170,7 +170,7 @@ def test_rows_in_npy_and_parquet_files_stay_there(invoke, tmp_path):
     assert run["separated"] and run["engine"] == "files"
     assert run["iterations"] == sx.solve(X, y, "perceptron").n_iter
     pl.DataFrame({f"c{j}": X[:, j] for j in range(4)} | {"y": y}).write_parquet(tmp_path / "t.parquet")
-    run = invoke("solve", "t.parquet", "--target", "y", "--memory-limit", "2GB", "--json")
+    run = invoke("solve", "t.parquet", "--target", "y", "--memory-limit", "8GB", "--json")
     assert set(json.loads(run.stdout)["theta"]) == {"c0", "c1", "c2", "c3"}
 
 

@@ -28,7 +28,7 @@ from separatrix.shards.layout import align, largest, leaves
 from separatrix.shards.shard import PIECE
 from separatrix.shards.sources import Binary
 
-LIMIT = "1.5GB"
+LIMIT = "8GB"  # this process holds a good deal already when its turn comes
 
 
 # Sums --------------------------------------------------------------------------------------------------------------
