@@ -33,7 +33,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client():
-    pytest.importorskip("distributed")
+    pytest.importorskip("distributed", reason="Dask is in the extra [dask]")
     from distributed import Client, LocalCluster
 
     with (
@@ -125,7 +125,7 @@ def test_a_score_of_zero_and_one_that_is_no_number_are_errors(tmp_path):
 @pytest.mark.parametrize("name", [s.name for s in rivals.SIDES if not s.cluster])
 def test_every_side_in_memory_reaches_zero_errors_or_is_not_installed(files, name):
     if NAMED[name].missing:
-        pytest.skip(f"needs {NAMED[name].missing}")
+        pytest.skip(f"a rival that is not installed: {NAMED[name].missing}")
     pipe = Pipe()
     rivals.run_side(pipe, NAMED[name], files)
     states = [state for state, _ in pipe.sent]
@@ -140,7 +140,7 @@ ON_CLUSTER = [s.name for s in rivals.SIDES if s.cluster and s.name != "ours, per
 @pytest.mark.parametrize("name", ON_CLUSTER)
 def test_every_side_on_a_cluster_reaches_zero_errors_or_is_not_installed(files, name):
     if NAMED[name].missing:
-        pytest.skip(f"needs {NAMED[name].missing}")
+        pytest.skip(f"a rival that is not installed: {NAMED[name].missing}")
     outcome = race.run(NAMED[name], files, cap=60.0)
     assert outcome.zero and outcome.errors == 0 and outcome.passes > 0 and outcome.seconds > 0, outcome
 

@@ -18,8 +18,7 @@ from scipy import sparse
 
 import separatrix as sx
 from far import FIVE, methods, same_path, save, scattered, uneven
-from separatrix.kernels.rows import GROUP, LEVELS, add_blocks, finish, put
-from separatrix.kernels.shard import BLOCK
+from separatrix.kernels.rows import BLOCK, GROUP, LEVELS, add_blocks, finish, put
 from separatrix.loop import Walk
 from separatrix.methods import parse_method
 from separatrix.shards.files import bytes_of
@@ -449,7 +448,10 @@ def bad_files(folder: Path) -> dict[str, tuple[object, object, str]]:
     (folder / "noise.parquet").write_bytes(b"PAR1 this is none")
     pq.write_table(pa.table({"x": ["a", "b"], "label": [0, 1]}), folder / "text.parquet")
     pq.write_table(pa.table({"x": [1.0, None], "label": [0, 1]}), folder / "gap.parquet")
-    at = lambda name: str(folder / name)  # noqa: E731 - a short name for a long word
+
+    def at(name: str) -> str:
+        return str(folder / name)
+
     return {
         "absent": (at("absent.npy"), y, "there is no file"),
         "fortran": (at("fortran.npy"), y, "Fortran order"),

@@ -27,6 +27,7 @@ from separatrix.console import (
     Missing,
     Target,
     check_folder,
+    named,
     plain_errors,
     show,
     wide_console,
@@ -137,12 +138,6 @@ def write_proof(proof: Any, path: Path | None) -> None:
     from separatrix.certify import save_proof
 
     save_proof(proof, path)
-
-
-def named(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> dict[str, float]:
-    """Coefficients by name."""
-    keys = [f"x{j}" for j in range(len(theta) - intercept)] if names is None else list(names)
-    return dict(zip([*keys, "(intercept)"] if intercept else keys, theta.tolist(), strict=True))
 
 
 def shape_of(X: Any, y: Any) -> tuple[int, int]:

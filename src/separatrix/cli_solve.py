@@ -18,6 +18,7 @@ from separatrix.console import (
     Missing,
     Target,
     check_folder,
+    named,
     plain_errors,
     show,
 )
@@ -68,13 +69,12 @@ def solve(
             checkpoint=checkpoint,
             record=None,
         )
-        keys = [f"x{j}" for j in range(len(run.theta) - intercept)] if names is None else list(names)
         answer = {
             "status": str(run.status),
             "separated": run.separated,
             "iterations": run.n_iter,
             "engine": run.engine,
-            "theta": dict(zip([*keys, "(intercept)"] if intercept else keys, run.theta.tolist(), strict=True)),
+            "theta": named(run.theta, names, intercept),
             "seconds": run.seconds,
             **run.stats,
         }

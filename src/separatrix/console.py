@@ -59,3 +59,9 @@ def check_folder(path: Path | None, option: str) -> None:
     """Complain now, rather than after minutes of work."""
     if path is not None and not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {str(path.parent)!r} for {option} is not there.")
+
+
+def named(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> dict[str, float]:
+    """Coefficients by name."""
+    keys = [f"x{j}" for j in range(len(theta) - intercept)] if names is None else list(names)
+    return dict(zip([*keys, "(intercept)"] if intercept else keys, theta.tolist(), strict=True))

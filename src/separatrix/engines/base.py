@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.kernels.batch import EPS, Data, Rule
-from separatrix.kernels.rows import evaluate_rows, sum_rows
+from separatrix.kernels.rows import BLOCK, evaluate_rows, sum_rows
 from separatrix.methods import Method
 from separatrix.problem import Problem, Vector
 from separatrix.shards import Sharded
 from separatrix.trace import Measure
 
 Index = NDArray[np.int64]
-BLOCK = 512  # rows per block of the canonical sum
 
 
 class Engine(Protocol):

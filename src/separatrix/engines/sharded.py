@@ -18,12 +18,11 @@ from separatrix.kernels.batch import underflow_shift
 from separatrix.kernels.rows import LEVELS, finish, norm, put
 from separatrix.methods import Method
 from separatrix.problem import Vector
-from separatrix.shards import Answer, Query, Sharded, Swept
+from separatrix.shards import Answer, Nodes, Query, Sharded, Swept
 from separatrix.trace import Measure
 
 STATE = ("phi", "base", "step")
 SCALARS = ("t", "k", "half", "stepped", "fused")
-Nodes = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 class _Sharded:
@@ -99,6 +98,7 @@ class ShardedEngine(_Sharded):
         self.direct = False  # and come from a pass over all raw rows
         self.changed = True
         self.length = float(norm(self.Phi))
+        self.none = Nodes(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, problem.d + 2)))
         self.nodes: list[Nodes] = []
         self.answers: list[Answer] = []
         problem.team.rebuilt(self._restore)
@@ -162,13 +162,9 @@ class ShardedEngine(_Sharded):
 
     def _take(self, answers: list[Answer]) -> None:
         """Keep the answers; a shard whose wrong set has not changed leaves its sum out."""
-        kept = self.nodes or [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, self.problem.d + 2)))] * len(
-            answers
-        )
-        self.nodes = [
-            old if a.levels is None or a.numbers is None or a.sums is None else (a.levels, a.numbers, a.sums)
-            for a, old in zip(answers, kept, strict=True)
-        ]
+        kept: list[Nodes | None] = [*self.nodes] or [None] * len(answers)
+        found = [old if a.nodes is None else a.nodes for a, old in zip(answers, kept, strict=True)]
+        self.nodes = [self.none if nodes is None else nodes for nodes in found]
         self.changed = self.changed or any(a.changed for a in answers)
         self.answers, self.current = answers, True
         if all(a.whole for a in answers):
@@ -224,11 +220,9 @@ class ShardedEngine(_Sharded):
 
     def _restore(self, k: int) -> None:
         """A shard that was built again has to know who was wrong when the present stretch began."""
-        team = self.problem.team
-        if self.problem.begun is not None:
-            team.ask_one(k, "begin", self.problem.begun)
+        self.problem.restore(k)
         if self.stepped:
-            team.ask_one(k, "advance", Query(self.base, self.rule.gamma, 0.0, sums=False))
+            self.problem.team.ask_one(k, "advance", Query(self.base, self.rule.gamma, 0.0, sums=False))
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Φ and the stretch it is on; margins are computed anew."""
@@ -258,7 +252,6 @@ class ShardedSweepEngine(_Sharded):
             )
         super().__init__(problem, method, theta0, lazy)
         self.epoch = self.position = self.clean = 0
-        problem.team.rebuilt(self._restore)
         self.doubted_at = -1
 
     @property
@@ -296,13 +289,7 @@ class ShardedSweepEngine(_Sharded):
         low = min(a.low for a in answers)
         if low > 0.0:
             low = self.problem.lowest(self.Phi)
-        nodes = [(a.levels, a.numbers, a.sums) for a in answers]
-        return self.measured(answers, self.total(nodes), low)  # type: ignore[arg-type]  # shards of sweeps send all sums
-
-    def _restore(self, k: int) -> None:
-        """A shard that was built again begins with no bounds."""
-        if self.problem.begun is not None:
-            self.problem.team.ask_one(k, "begin", self.problem.begun)
+        return self.measured(answers, self.total([a.nodes for a in answers if a.nodes is not None]), low)
 
     def save(self) -> dict[str, NDArray[Any]]:
         """φ and the place in the sweep."""

@@ -26,6 +26,7 @@ REASSOCIATE = {
 FUSE = {"contract", "nsz"}  # a*b + c in one rounding, the order of sums as written
 CHUNK = 64  # rows per unit of parallel work
 WORTH = 60_000  # entries read below which a second thread costs more than it saves
+BLOCK = 512  # rows per block of the canonical sum (more for sparse rows in many columns)
 GROUP = 64  # blocks in a group of the canonical sum, groups in a group of the next level
 LEVELS = 7  # of groups: more blocks than any disk holds
 

@@ -16,14 +16,13 @@ from numba.core.types import ExternalFunction
 from numba.extending import overload
 
 from separatrix.kernels.fused import _fused_block, weight
-from separatrix.kernels.rows import accumulate, margins
+from separatrix.kernels.rows import BLOCK, accumulate, margins
 from separatrix.kernels.sweep import Ahead, down, go, reached
 
-BLOCK = 512  # rows per block of the canonical sum
 ROOM = 2.0  # times the longest row
 NEAR = 4096  # bytes between two rows that are read over rather than asked for separately
-ERRORS, ACTIVE, LOW, WHERE, LOSS, LOST, CHANGED, READ = range(8)  # what is counted in a leaf
-COUNTS = 8
+ERRORS, ACTIVE, LOW, LOSS, LOST, CHANGED, READ = range(7)  # what is counted in a leaf
+COUNTS = 7
 
 pread = ExternalFunction("pread", types.intp(types.int32, types.voidptr, types.uintp, types.int64))
 
@@ -154,9 +153,7 @@ def look(rows, facts, lo, hi, ask, due, count, desk, part, found):
             found[ERRORS] += 1.0
             found[LOST] += s[k]
         margin = m[k] if m[k] == m[k] else -np.inf  # a margin that is no number is not right
-        if margin < found[LOW]:
-            found[LOW] = margin
-            found[WHERE] = i
+        found[LOW] = min(found[LOW], margin)
         if ask.loss and m[k] <= ask.tau:
             x = -m[k] if np.isinf(ask.gamma) else -ask.gamma * m[k]
             if np.isfinite(ask.gamma):
@@ -175,12 +172,11 @@ def look(rows, facts, lo, hi, ask, due, count, desk, part, found):
 def clear(found):
     found[:] = 0.0
     found[LOW] = np.inf
-    found[WHERE] = -1.0
 
 
 @njit(cache=True, nogil=True)
 def make_desk():
-    """Scratch for one block: signs, weights, margins, row weights, active rows, all rows; and the due rows."""
+    """Scratch for one block: signs, sample weights, margins, weights, active rows, all rows."""
     every = np.arange(BLOCK)
     return (np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK, np.int64), every)
 

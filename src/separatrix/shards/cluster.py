@@ -128,7 +128,7 @@ class Remote:
         self.bounds = [p.first for p in parts] + [total]
         self.restore: Callable[[int], None] | None = None
         self.surveyed = False
-        self.rebuilds = self.rebuilding = 0
+        self.rebuilding = 0
         workers = sorted(self._workers())
         if not workers:
             raise ClusterError("the Dask cluster has no workers; start some, or scale it up.")
@@ -363,7 +363,6 @@ class Remote:
                 self._submit(seat, dead)
                 if self._built(seat):
                     break
-            self.rebuilds += 1
             if self.surveyed:
                 self._call({self.seats.index(seat): ("ask", ("survey", ()))})
             if self.restore is not None:

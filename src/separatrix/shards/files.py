@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.kernels.shard import BLOCK
+from separatrix.kernels.rows import BLOCK
 from separatrix.problem import Vector, check_weights
 from separatrix.shards.labels import BinaryLabels, HeldLabels, JoinedLabels, Labels, open_parquet
 from separatrix.shards.layout import leaves

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.shards.sources import Binary, Parquet, parquet_reader
+from separatrix.shards.sources import Binary, Parquet, parquet_reader, row_groups
 
 
 class Labels(Protocol):
@@ -54,7 +54,7 @@ class ParquetLabels:
     def __init__(self, path: str, column: str) -> None:
         self.path, self.column = path, column
         meta = parquet_reader().ParquetFile(path).metadata
-        self.groups = np.concatenate([[0], np.cumsum([meta.row_group(g).num_rows for g in range(meta.num_row_groups)])])
+        self.groups = row_groups(meta)
         self.n = int(meta.num_rows)
 
     def read(self, lo: int, hi: int) -> NDArray[Any]:

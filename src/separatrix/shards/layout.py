@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.kernels.rows import GROUP, LEVELS
-from separatrix.kernels.shard import BLOCK
+from separatrix.kernels.rows import BLOCK, GROUP, LEVELS
 
 Index = NDArray[np.int64]
 GROUPED = GROUP * BLOCK  # rows: shards that begin at multiples of this send one sum for so many
@@ -44,12 +43,6 @@ def largest(level: int, number: int, b0: int, b1: int, end: int) -> tuple[int, i
             break
         level, number = level + 1, up
     return level, number
-
-
-def divide(n: int, parts: int) -> list[int]:
-    """First rows of at most `parts` shards of nearly equal length, and n; at multiples of whole groups of blocks where
-    shards are long enough for that to matter little."""
-    return align([n * k // parts for k in range(parts)], n)
 
 
 def align(starts: Sequence[int], n: int) -> list[int]:

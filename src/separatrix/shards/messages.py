@@ -47,9 +47,17 @@ class Query(NamedTuple):
     mark: bool = True  # remember who is wrong
 
 
+class Nodes(NamedTuple):
+    """Σ w_i z_i of groups of blocks, by their levels and numbers; behind each sum Σ w_i."""
+
+    levels: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
 @dataclass
 class Answer:
-    """What the iterate means for one shard, or, added up, for all."""
+    """What the iterate means for one shard."""
 
     errors: int
     active: int
@@ -59,9 +67,7 @@ class Answer:
     changed: bool
     read: int
     whole: bool  # every row was read, and multiplied in float64
-    levels: NDArray[np.int64] | None  # of the groups below; None: as last time
-    numbers: NDArray[np.int64] | None
-    sums: NDArray[np.float64] | None  # Σ w_i z_i of each group of rows, and behind it Σ w_i
+    nodes: Nodes | None  # None: as last time
     seconds: float
 
 

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from separatrix.kernels import shard as kernel
 from separatrix.kernels.batch import EPS, distance
-from separatrix.kernels.rows import LEVELS, finish, norm, put, row_norms
-from separatrix.kernels.shard import BLOCK
+from separatrix.kernels.rows import BLOCK, LEVELS, finish, norm, put, row_norms
 from separatrix.kernels.sweep import CONTROL, reached
 from separatrix.problem import Problem, Vector, complain_about_row, read_labels
 from separatrix.shards.labels import Labels, join_labels
 from separatrix.shards.layout import largest, leaves
-from separatrix.shards.messages import Answer, Plan, Query, Survey, Swept
+from separatrix.shards.messages import Answer, Nodes, Plan, Query, Survey, Swept
 from separatrix.shards.places import Places, Task
 from separatrix.shards.sources import Source
 
@@ -154,14 +153,12 @@ class Shard:
             changed=changed,
             read=read,
             whole=read == self.live and not ask.fused,
-            levels=None,
-            numbers=None,
-            sums=None,
+            nodes=None,
             seconds=0.0,
         )
         # At γ = ∞ the sum is that of the wrong set: while it stays the same there is nothing to send.
         if query.sums and (changed or not self.sent or self.half != query.half or not ask.mark):
-            answer.levels, answer.numbers, answer.sums = self._nodes()
+            answer.nodes = self._nodes()
             self.sent, self.half = True, query.half
         answer.seconds = time.perf_counter() - began
         return answer
@@ -264,7 +261,7 @@ class Shard:
         else:
             kernel.nothing(sums, found)
 
-    def _nodes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def _nodes(self) -> Nodes:
         """Sums of the largest groups of blocks that lie wholly in this shard, where a row of them pulls."""
         levels, numbers, sums = [], [], []
         tree, at = np.zeros((LEVELS + 1, self.d + 2)), np.full(LEVELS + 1, -1)
@@ -294,10 +291,10 @@ class Shard:
                 put(tree, at, level, number, self.sums[leaf])
         close()
         shape = (len(sums), self.d + 2)
-        return np.array(levels, dtype=np.int64), np.array(numbers, dtype=np.int64), np.array(sums).reshape(shape)
+        return Nodes(np.array(levels, dtype=np.int64), np.array(numbers, dtype=np.int64), np.array(sums).reshape(shape))
 
     def horizon(self, phi: Vector, step: Vector, length: float, stride: float) -> float:
-        """How often the step can be taken before a row of this shard changes sides, two less to be safe."""
+        """How often the step can be taken before a row of this shard changes sides."""
         rounding, steps = 4.0 * EPS * (self.d + 9), inf
         for lo, hi, rows in self.pieces():
             m, q, r = np.empty(hi - lo), np.empty(hi - lo), np.empty(hi - lo)

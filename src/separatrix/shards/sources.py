@@ -172,7 +172,7 @@ class Parquet:
         self.path, self.columns = path, list(columns)
         meta = self.file.metadata
         schema = self.file.schema_arrow
-        self.groups = np.concatenate([[0], np.cumsum([meta.row_group(g).num_rows for g in range(meta.num_row_groups)])])
+        self.groups = row_groups(meta)
         self.n, self.d = int(meta.num_rows), len(self.columns)
         kinds = [schema.field(name).type.to_pandas_dtype() for name in self.columns]
         for name, kind in zip(self.columns, kinds, strict=True):
@@ -233,6 +233,12 @@ class Parquet:
             else:
                 stream.advance()
         return stream.first, stream.rows
+
+
+def row_groups(meta: Any) -> NDArray[np.int64]:
+    """The first rows of a Parquet file's row groups, and n."""
+    sizes = [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]
+    return np.cumsum([0, *sizes])
 
 
 class _Stream:

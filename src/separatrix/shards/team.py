@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from separatrix.kernels.shard import BLOCK, products
+from separatrix.kernels.rows import BLOCK
+from separatrix.kernels.shard import products
 from separatrix.problem import Problem, Vector, constant, pick_classes, power_of_two
 from separatrix.shards.labels import join_labels
 from separatrix.shards.messages import Plan, Query, Survey
@@ -90,7 +91,7 @@ class Sharded:
         self.short = short and 1e-15 < self.R < 1e15
         self.begun: Plan | None = None
         self.known: tuple[Vector, float] | None = None
-        team.rebuilt(self._restore)
+        team.rebuilt(self.restore)
 
     @property
     def nbytes(self) -> int:
@@ -101,8 +102,8 @@ class Sharded:
         """From d + 1 entries to those the user has: the last is the intercept, or nothing."""
         return vector.copy() if self.bias else vector[:-1].copy()
 
-    def _restore(self, k: int) -> None:
-        """What a shard that was built again has to know where no run is under way."""
+    def restore(self, k: int) -> None:
+        """Tell a shard that was built again the plan."""
         if self.begun is not None:
             self.team.ask_one(k, "begin", self.begun)
 
@@ -111,14 +112,21 @@ class Sharded:
         self.begun = Plan(self.classes[1], self.scale, self.bias, lazy, rowwise)
         self.team.ask("begin", self.begun)
 
+    def _ready(self) -> None:
+        """Signs are enough where no run has been begun."""
+        if self.begun is None:
+            self.begin(lazy=False, rowwise=True)
+
     def lowest(self, phi: Vector) -> float:
         """The smallest margin among rows with a weight, from all raw rows; 2ᵏφ has 2ᵏ times that of φ, bit for bit."""
         if self.known is not None:
             k = frexp(float(abs(phi).max()))[1] - frexp(float(abs(self.known[0]).max()))[1]
-            if abs(k) < 900 and np.array_equal(np.ldexp(self.known[0], k), phi):
+            there, back = np.ldexp(self.known[0], k), np.ldexp(phi, -k)
+            if np.array_equal(there, phi) and np.array_equal(back, self.known[0]):  # nothing was rounded either way
                 return float(np.ldexp(self.known[1], k))
+        self._ready()
         query = Query(phi, np.inf, -np.inf, fresh=True, sums=False, mark=False)
-        low = float(min(answer.low for answer in self.map_query(query)))
+        low = float(min(answer.low for answer in self.team.ask("advance", query)))
         self.remember(phi, low)
         return low
 
@@ -126,16 +134,9 @@ class Sharded:
         """The smallest margin at φ, from a pass over all raw rows."""
         self.known = phi.copy(), low
 
-    def map_query(self, query: Query) -> list[Any]:
-        """The answers of all shards to one iterate."""
-        if self.begun is None:
-            self.begin(lazy=False, rowwise=True)
-        return self.team.ask("advance", query)
-
     def map(self, question: Callable[..., Any], *args: Any) -> list[Any]:
         """question(first row, piece, *args) for every piece of the rows, in order."""
-        if self.begun is None:
-            self.begin(lazy=False, rowwise=True)
+        self._ready()
         return [answer for answers in self.team.ask("map", question, *args) for answer in answers]
 
     def fingerprint(self) -> str:
