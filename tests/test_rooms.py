@@ -15,6 +15,7 @@ ROOMS = [
     "problem",
     "methods",
     "trace",
+    "plot",
     "shards",  # rows that are not all in memory
     "engines",
     "checkpoint",
@@ -37,7 +38,6 @@ ROOMS = [
     "report",
     "diagnosis",
     "estimators",
-    "plot",
     "files",
     "datasets",
     "lab",

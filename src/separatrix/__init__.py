@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from separatrix import plot
     from separatrix.certify import Claim, Proof, ProofError, load_proof, save_proof, verify
     from separatrix.checkpoint import Checkpoint, CheckpointError
     from separatrix.decide import Separation, Verdict, max_margin, separate
@@ -61,6 +62,7 @@ _HOMES = {
     "load_proof": "certify",
     "max_margin": "decide",
     "planted": "theory",
+    "plot": "",  # a room of its own
     "save_proof": "certify",
     "separate": "decide",
     "solve": "loop",
@@ -98,6 +100,7 @@ __all__ = [
     "load_proof",
     "max_margin",
     "planted",
+    "plot",
     "save_proof",
     "separate",
     "solve",
@@ -110,7 +113,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
-    value = getattr(import_module(f"separatrix.{_HOMES[name]}"), name)
+    home = _HOMES[name]
+    value = getattr(import_module(f"separatrix.{home}"), name) if home else import_module(f"separatrix.{name}")
     globals()[name] = value
     return value
 

@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.certify import Proof
 from separatrix.frames import Design
+from separatrix.plot import coefficients
 from separatrix.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHOWN = 30  # coefficients listed in full
 ESTIMATE = {
@@ -101,15 +105,34 @@ class Diagnosis:
         """The coefficients that run off to +∞ or -∞; in `columns` also those whose limit is not determined."""
         return tuple(name for name, sign in self.columns.items() if sign in ("+", "-"))
 
-    def _listed(self) -> list[tuple[str, str]]:
-        """Coefficients with their estimates; of many, those that are not plainly finite."""
-        items = [(name, ESTIMATE[sign]) for name, sign in self.columns.items()]
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw where each coefficient's estimate runs: an arrow to -∞ or +∞, both if not determined, a dot if finite.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes, one line per coefficient; of many coefficients those that are not plainly finite.
+        """
+        return coefficients(self._chosen(), f"outcome {self.target}: {self.kind}", ax=ax)
+
+    def _chosen(self) -> list[tuple[str, str]]:
+        """Coefficients with their directions; of many, those that are not plainly finite, folded to a few lines."""
+        items = list(self.columns.items())
         if len(items) <= SHOWN:
             return items
-        told = [(name, text) for name, text in items if text != "finite"]
+        told = [(name, sign) for name, sign in items if sign != "0"]
         rest = len(items) - len(told)
         told = told[:SHOWN] + ([(f"… {len(told) - SHOWN} more like these", "")] if len(told) > SHOWN else [])
-        return told + ([(f"{rest} others", "finite")] if rest else [])
+        return told + ([(f"{rest} others", "0")] if rest else [])
+
+    def _listed(self) -> list[tuple[str, str]]:
+        """The same with estimates in words."""
+        return [(name, ESTIMATE.get(sign, "")) for name, sign in self._chosen()]
 
     def _summary(self) -> list[str]:
         counts = ", ".join(f"{label}: {count}" for label, count in self.counts.items())

@@ -6,15 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isinf
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from separatrix.engines import Engine
 from separatrix.methods import Method
+from separatrix.plot import compare
 from separatrix.problem import Problem, Vector
 from separatrix.shards import Sharded
 from separatrix.trace import Measure, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Status(StrEnum):
@@ -77,6 +81,27 @@ class Run:
             f"{self.method}{step}: {self.status} after {self.n_iter:,} iterations "
             f"({self.engine} engine, {self.seconds:.3g} s): {self.status.message}."
         )
+
+    def plot(self, metric: str = "errors", *, ax: Axes | None = None) -> Axes:
+        """Draw one metric over the recorded iterations; a dot marks separation.
+
+        Parameters
+        ----------
+        metric : {"errors", "accuracy", "loss", "grad_norm", "theta_norm", "min_margin", "sharpness"}, default="errors"
+            A column of the trace.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; a new figure when not given.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes with the curve.
+
+        See Also
+        --------
+        separatrix.plot.compare : Several runs in one picture.
+        """
+        return compare([self], metric, ax=ax)
 
 
 class Iterate:

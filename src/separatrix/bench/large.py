@@ -19,10 +19,10 @@ import numpy as np
 from separatrix.bench.planted import Files, make_files
 from separatrix.bench.rivals import DASK, METHODS, WORKERS, cluster, tiny
 from separatrix.engines.sharded import ShardedEngine
-from separatrix.lab.figures import NAMES
 from separatrix.lab.table import Row, Table
 from separatrix.loop import Walk
 from separatrix.methods import parse_method
+from separatrix.plot import NAMES
 from separatrix.run import Run
 from separatrix.shards import opened
 from separatrix.theory import planted
@@ -234,8 +234,9 @@ def growth_table(points: Sequence[Point]) -> Table:
 
 def draw(points: Sequence[Point], path: Path) -> None:
     """Seconds and rows read per iteration, and seconds per million rows, against n, as a PNG file."""
-    from separatrix.lab.figures import COLOURS, DASHES, finish, new_figure, saved
+    from separatrix.lab.figures import new_figure, saved
     from separatrix.lab.store import write_whole
+    from separatrix.plot import COLOURS, DASHES, finish
 
     panels = (
         ("per_iteration", "seconds per iteration"),

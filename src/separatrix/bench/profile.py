@@ -23,7 +23,6 @@ from separatrix.bench.peers import numpy_loop
 from separatrix.datasets import available
 from separatrix.engines.gram import fill_columns
 from separatrix.lab.crew import rows_of
-from separatrix.lab.figures import NAMES
 from separatrix.lab.jobs import on_columns, walk, warm_up
 from separatrix.lab.material import at_hand, sample
 from separatrix.lab.plan import jobs_of
@@ -31,6 +30,7 @@ from separatrix.lab.spec import Book, quick_book
 from separatrix.lab.store import Job, Store, write_whole
 from separatrix.lab.table import Row, Table
 from separatrix.methods import TABLE, parse_method
+from separatrix.plot import NAMES
 from separatrix.problem import Problem
 
 LOOP = 200  # iterations of the plain loop per run

@@ -13,6 +13,7 @@ from separatrix.lab.results import Results, Shown
 from separatrix.lab.spec import Count, Experiment, Material
 from separatrix.lab.statistics import Counts, in_percent, median_ratio, quantile, rank_of, ratio_ends
 from separatrix.lab.table import Row, Table
+from separatrix.plot import NAMES
 
 
 def of_counts(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
@@ -44,7 +45,7 @@ def exact_table(experiment: Experiment, counts: Mapping[str, Counts], comparable
         ours = counts[c.label][0]
         number = None if isinf(ours) else int(ours)
         printed = c.printed if comparable else None
-        rows.append((figures.NAMES[c.method], c.step_size, printed, number))
+        rows.append((NAMES[c.method], c.step_size, printed, number))
         if experiment.exact and printed is not None and number != printed:
             what = f"{c.method}, step size {c.step_size:g}, {experiment.id}"
             failures.append(f"{what}: {printed:,} iterations expected, ours {number}.")
@@ -63,7 +64,7 @@ def seeds_table(experiment: Experiment, counts: Mapping[str, Counts], comparable
         ends = (float(found.min()), float(found.max()))
         beside = (printed, None if share is None else in_percent(share), p) if comparable else ()
         censored = int(np.isinf(found).sum())
-        rows.append((figures.NAMES[c.method], c.step_size, middle, (low, high), ends, *beside, censored))
+        rows.append((NAMES[c.method], c.step_size, middle, (low, high), ends, *beside, censored))
     names = ("paper", "subsamples below it", "p") if comparable else ()
     return Table(
         experiment.title,

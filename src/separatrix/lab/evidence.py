@@ -20,6 +20,7 @@ from separatrix.lab.spec import Experiment, Material, label
 from separatrix.lab.statistics import in_percent, rank_correlation, slope, spread
 from separatrix.lab.store import Job, Result
 from separatrix.lab.table import Row, Table
+from separatrix.plot import NAMES
 from separatrix.theory import bounds
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def run_row(job: Job, found: Result) -> Row:
     """One run in a table."""
     facts, accuracy = found.facts, float(found.columns["accuracy"][-1])
     count = facts["n_iter"] if facts["separated"] else None
-    names = (describe(job.data, found), figures.NAMES[job.method], job.step_size)
+    names = (describe(job.data, found), NAMES[job.method], job.step_size)
     return (*names, count, facts["n_iter"], round(accuracy, 4), facts["engine"], facts["seconds"])
 
 
@@ -204,7 +205,7 @@ def of_growth(experiment: Experiment, data: Mapping[str, Material], results: Res
         counts = np.array([results.count(worst_case_job(n, method, gamma)) for n in experiment.sizes])
         b, error = slope(sizes, counts)
         lines.append((method, gamma, sizes, counts))
-        rows.append((figures.NAMES[method], gamma, *(int(c) for c in counts), b, error))
+        rows.append((NAMES[method], gamma, *(int(c) for c in counts), b, error))
         slopes.append((method, f"{label(method, gamma)} {b:.3f}", b))
     table = Table(
         experiment.title,

@@ -1,7 +1,6 @@
 """Pictures of runs: panels of a metric over iterations, step sizes ordered in colour.
 
-Only matplotlib's objects are used, no global state. Colours are viridis and the Okabe-Ito palette, which survive colour
-blindness and grey print; the perceptrons are black and orange, dashed apart.
+Only matplotlib's objects are used, no global state. Names, colours and dashes are those of `separatrix.plot`.
 """
 
 from __future__ import annotations
@@ -15,30 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.plot import COLOURS, DASHES, LABELS, LOGARITHMIC, PALETTE, finish, name_of, shade, words
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAMES = {
-    "lr-gd": "LR+GD",
-    "normalized-lr-gd": "Normalized LR+GD",
-    "batch-perceptron": "Batch Perceptron",
-    "normalized-batch-perceptron": "Normalized Batch Perceptron",
-    "perceptron": "Perceptron",
-}
-LABELS = {
-    "accuracy": "accuracy",
-    "errors": "rows on the wrong side",
-    "loss": "loss f(θ)",
-    "grad_norm": "‖∇f(θ)‖",
-    "theta_norm": "‖θ‖",
-    "min_margin": "smallest margin / ‖θ‖",
-}
-COLOURS = {"batch-perceptron": "#000000", "normalized-batch-perceptron": "#D55E00", "perceptron": "#0072B2"}
-DASHES = {"normalized-lr-gd": "--", "normalized-batch-perceptron": "--", "perceptron": ":"}
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
 FORMATS = ("svg", "pdf", "png")
-LOGARITHMIC = ("loss", "grad_norm", "theta_norm", "errors")
 
 
 @dataclass(frozen=True)
@@ -54,8 +36,7 @@ class Line:
     @property
     def label(self) -> str:
         """The method, with its step size where it has one."""
-        name = NAMES.get(self.method, self.method)
-        return name if isinf(self.step_size) else f"{name}, γ = {self.step_size:g}"
+        return name_of(self.method, self.step_size)
 
 
 @dataclass(frozen=True)
@@ -82,12 +63,9 @@ def new_figure(panels: int, across: int = 3, width: float = 4.6, height: float =
 
 def colour(line: Line) -> Any:
     """Step sizes from small (dark) to large (light green), perceptrons in colours of their own."""
-    from matplotlib import colormaps
-
     if isinf(line.step_size):
         return COLOURS.get(line.method, "#000000")
-    place = (log10(line.step_size) + 3) / 5  # 0.001 … 100
-    return colormaps["viridis"](0.88 * min(max(place, 0.0), 1.0))
+    return shade((log10(line.step_size) + 3) / 5)  # 0.001 … 100
 
 
 def curves(charts: Sequence[Chart]) -> Figure:
@@ -115,20 +93,6 @@ def curves(charts: Sequence[Chart]) -> Figure:
         if [line.label for line in chart.lines] != [line.label for line in charts[0].lines]:
             ax.legend(fontsize=7, frameon=False, loc="best")
     return figure
-
-
-def words(text: str) -> str:
-    """Text that matplotlib prints as it is: a dollar sign opens no formula."""
-    return text.replace("$", r"\$")
-
-
-def finish(ax: Axes, x: str, y: str) -> None:
-    """Labels, a light grid, no box."""
-    ax.set_xlabel(x, fontsize=9)
-    ax.set_ylabel(y, fontsize=9)
-    ax.tick_params(labelsize=8)
-    ax.grid(True, alpha=0.25, lw=0.5)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def alignment(panels: Sequence[tuple[str, Sequence[tuple[float, NDArray[Any], NDArray[Any], int | None]]]]) -> Figure:

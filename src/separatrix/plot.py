@@ -1,0 +1,287 @@
+"""Pictures of runs, planes and diagnoses: matplotlib axes in, matplotlib axes out.
+
+Colours are viridis and the Okabe-Ito palette, which survive colour blindness and grey print; step sizes are ordered in
+colour, the perceptrons have colours of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isinf, log10
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from separatrix.problem import make_problem, rows_of
+from separatrix.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAMES = {
+    "lr-gd": "LR+GD",
+    "normalized-lr-gd": "Normalized LR+GD",
+    "batch-perceptron": "Batch Perceptron",
+    "normalized-batch-perceptron": "Normalized Batch Perceptron",
+    "perceptron": "Perceptron",
+}
+LABELS = {
+    "accuracy": "accuracy",
+    "errors": "rows on the wrong side",
+    "loss": "loss f(θ)",
+    "grad_norm": "‖∇f(θ)‖",
+    "theta_norm": "‖θ‖",
+    "min_margin": "smallest margin / ‖θ‖",
+    "sharpness": "largest eigenvalue of ∇²f(θ)",
+}
+COLOURS = {"batch-perceptron": "#000000", "normalized-batch-perceptron": "#D55E00", "perceptron": "#0072B2"}
+DASHES = {"normalized-lr-gd": "--", "normalized-batch-perceptron": "--", "perceptron": ":"}
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
+LOGARITHMIC = ("loss", "grad_norm", "theta_norm", "errors", "sharpness")
+FEW = 50  # iterations that a linear axis shows well
+ALIKE = 4.0  # spans of two features within this factor are drawn to one scale, so that right angles look right
+SIDES = {"-": -1.0, "0": 0.0, "aliased": 0.0, "+": 1.0}  # where a coefficient's limit is drawn
+
+
+class Walked(Protocol):
+    """What is drawn of a run."""
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+
+    @property
+    def step_size(self) -> float:
+        """γ."""
+
+    @property
+    def separated(self) -> bool:
+        """Whether the last iterate separates."""
+
+    @property
+    def trace(self) -> Trace:
+        """The recorded iterates."""
+
+
+def compare(
+    runs: Sequence[Walked], metric: str = "errors", *, labels: Sequence[str] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw one metric of several runs over their iterations; a dot marks where a run has separated the rows.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        What `solve` returned.
+    metric : {"errors", "accuracy", "loss", "grad_norm", "theta_norm", "min_margin", "sharpness"}, default="errors"
+        A column of the traces.
+    labels : sequence of str or None, default=None
+        One name per run; by default the method and its step size.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes with the curves.
+
+    See Also
+    --------
+    Run.plot : The same of one run.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = sx.worst_case(100)
+    >>> runs = [sx.solve(X, y, "lr-gd", step_size=step) for step in (0.1, 1.0, 10.0)]
+    >>> ax = sx.plot.compare(runs, "loss")
+    """
+    if not runs:
+        raise ValueError("there is no run to draw; give at least one.")
+    if metric not in LABELS:
+        raise ValueError(f"metric must be one of {', '.join(LABELS)}, got {metric!r}.")
+    if labels is not None and len(labels) != len(runs):
+        raise ValueError(f"labels must name each run: {len(runs)} runs, {len(labels)} labels.")
+    names = list(labels) if labels is not None else _names(runs, metric)
+    colours = _colours(runs)
+    ax = _axes(ax)
+    longest = max(int(run.trace["iteration"][-1]) for run in runs)
+    start = 1 if longest > FEW else 0  # a logarithmic axis has no 0
+    for run, name, colour in zip(runs, names, colours, strict=True):
+        t, values = run.trace["iteration"], run.trace[metric]
+        shown = t >= start
+        ax.plot(t[shown], values[shown], DASHES.get(run.method, "-"), color=colour, lw=1.3, label=words(name))
+        if run.separated or shown.sum() < 2:
+            ax.plot(t[-1:], values[-1:], "o" if run.separated else "x", color=colour, ms=5)
+    if longest > FEW:
+        ax.set_xscale("log")
+    if metric in LOGARITHMIC:
+        ax.set_yscale("symlog" if metric == "errors" else "log")
+    if metric == "errors":
+        ax.set_ylim(bottom=0)
+    ax.legend(fontsize=8, frameon=False)
+    finish(ax, "iteration", LABELS[metric])
+    return ax
+
+
+def plane(X: Any, y: Any, theta: Any, *, bias: float = 1.0, ax: Axes | None = None) -> Axes:
+    """Draw rows of two features, the line of θ between its two sides, and the margin; wrong rows are ringed.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or data frame of shape (n, 2)
+        The rows.
+    y : array of shape (n,)
+        Labels of two values; the larger one belongs on the positive side.
+    theta : array of 2 or 3 entries
+        θ; of three entries the last is the intercept's.
+    bias : float, default=1.0
+        What that entry is multiplied by: 1 for `separate` and `max_margin`, `run.bias` for a run.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes with the rows and the line.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], [0, 0, 1, 1]
+    >>> ax = sx.plot.plane(X, y, sx.max_margin(X, y, fit_intercept=True).theta)
+    """
+    problem = make_problem(X, y)
+    if problem.d != 2:
+        raise ValueError(f"a plane is drawn of two features, X has {problem.d}; choose two columns.")
+    w = np.asarray(theta, dtype=np.float64)
+    if w.shape not in ((2,), (3,)) or not np.isfinite(w).all():
+        raise ValueError(f"theta must be 2 or 3 finite numbers, got shape {w.shape}{_told(w)}.")
+    w = w / (np.abs(w).max() or 1.0)  # the line is the same, and no square overflows
+    (c0, c1), c = w[:2], (bias * w[2] if len(w) == 3 else 0.0)
+    A = problem.rows[0].astype(np.float64) if not problem.sparse else np.asarray(X.toarray(), dtype=np.float64)
+    sign = np.sign(problem.sign)
+    score = A @ w[:2] + c
+    margins = sign * score
+    ax = _axes(ax)
+    low, high = _window(A)
+    for k, marker in ((1, "o"), (0, "s")):
+        rows = A[sign == 2 * k - 1]
+        ax.scatter(
+            rows[:, 0], rows[:, 1], s=26, marker=marker, c=PALETTE[k], label=words(str(problem.classes[k])), zorder=3
+        )
+    if (wrong := margins <= 0).any():
+        ax.scatter(
+            A[wrong, 0], A[wrong, 1], s=90, facecolors="none", edgecolors="black", lw=1.0, label="wrong", zorder=4
+        )
+    if length := float(np.hypot(c0, c1)):
+        corners = np.array([[c0 * x + c1 * v + c for x in (low[0], high[0])] for v in (low[1], high[1])])
+        if corners.min() < 0 < corners.max():  # θ is affine, so two by two corners fill the sides exactly
+            levels = [corners.min() - 1, 0.0, corners.max() + 1]
+            ax.contourf([low[0], high[0]], [low[1], high[1]], corners, levels, colors=PALETTE[:2], alpha=0.12, zorder=0)
+        shifts = [(0.0, "-", 1.5)] + ([(s * margins.min(), "--", 0.8) for s in (-1, 1)] if margins.min() > 0 else [])
+        for shift, dash, width in shifts:
+            point = (shift - c) * np.array([c0, c1]) / length**2
+            ax.axline(tuple(point), tuple(point + np.array([-c1, c0]) / length), color="black", ls=dash, lw=width)
+    ax.set_xlim(low[0], high[0])
+    ax.set_ylim(low[1], high[1])
+    span = high - low
+    if max(span) <= ALIKE * min(span):
+        ax.set_aspect("equal")
+    ax.legend(fontsize=8, loc="best", framealpha=0.8)
+    names = rows_of(X)[3] or ["feature 0", "feature 1"]
+    finish(ax, words(names[0]), words(names[1]))
+    return ax
+
+
+def coefficients(columns: Sequence[tuple[str, str]], title: str = "", *, ax: Axes | None = None) -> Axes:
+    """Draw where each coefficient's estimate runs: an arrow to -∞ or +∞, both where it is not determined, a dot else.
+
+    `columns` are names with their directions as in `Diagnosis.columns`; `Diagnosis.plot` calls this.
+    """
+    ax = _axes(ax, height=1.2 + 0.28 * len(columns))
+    for k, (_, sign) in enumerate(columns):
+        for end in (-1.0, 1.0) if sign == "either" else (SIDES.get(sign, 0.0),):
+            colour = PALETTE[end < 0]
+            if end:
+                head = {"arrowstyle": "-|>", "color": colour, "lw": 1.6, "ls": "--" if sign == "either" else "-"}
+                ax.annotate("", (end, k), (0.0, k), arrowprops=head)
+            elif sign != "?":
+                ax.plot([0.0], [k], "x" if sign == "aliased" else "o", color="#777777", ms=5)
+        if sign == "?":
+            ax.text(0.0, k, "?", ha="center", va="center", fontsize=9)
+    ax.set_xlim(-1.15, 1.15)
+    ax.set_ylim(len(columns) - 0.5, -0.5)
+    ax.set_yticks(range(len(columns)), [words(name) for name, _ in columns])
+    ax.set_xticks([-1.0, 0.0, 1.0], ["-∞", "finite", "+∞"])
+    ax.set_title(words(title), fontsize=10)
+    finish(ax, "maximum likelihood estimate", "")
+    return ax
+
+
+def words(text: str) -> str:
+    """Text that matplotlib prints as it is: a dollar sign opens no formula."""
+    return text.replace("$", r"\$")
+
+
+def finish(ax: Axes, x: str, y: str) -> None:
+    """Labels, a light grid, no box."""
+    ax.set_xlabel(x, fontsize=9)
+    ax.set_ylabel(y, fontsize=9)
+    ax.tick_params(labelsize=8)
+    ax.grid(True, alpha=0.25, lw=0.5)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def name_of(method: str, step_size: float) -> str:
+    """The method, with its step size where it has one."""
+    name = NAMES.get(method, method)
+    return name if isinf(step_size) else f"{name}, γ = {step_size:g}"
+
+
+def shade(place: float) -> Any:
+    """Small step sizes (place 0) dark, large ones (place 1) light green."""
+    from matplotlib import colormaps
+
+    return colormaps["viridis"](0.88 * min(max(place, 0.0), 1.0))
+
+
+def _axes(ax: Axes | None, height: float = 4.0) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install 'separatrix[lab]'.") from None
+    return pyplot.subplots(figsize=(6.0, height), layout="constrained")[1]
+
+
+def _names(runs: Sequence[Walked], metric: str) -> list[str]:
+    """Method and step size; the loss too where two kinds of it are side by side."""
+    kinds = {run.trace.loss_name for run in runs}
+    told = metric == "loss" and len(kinds) > 1
+    return [name_of(run.method, run.step_size) + (f" ({run.trace.loss_name})" if told else "") for run in runs]
+
+
+def _colours(runs: Sequence[Walked]) -> list[Any]:
+    """Step sizes from dark to light, perceptrons in their own; runs that would look alike get one colour each."""
+    if len({(run.method, run.step_size) for run in runs}) < len(runs):
+        return [PALETTE[k % len(PALETTE)] for k in range(len(runs))]
+    steps = [log10(run.step_size) for run in runs if not isinf(run.step_size)]
+    low, span = min(steps, default=0.0), max(steps, default=0.0) - min(steps, default=0.0)
+    return [
+        COLOURS.get(run.method, "#000000")
+        if isinf(run.step_size)
+        else shade((log10(run.step_size) - low) / span if span else 0.4)
+        for run in runs
+    ]
+
+
+def _window(A: Any) -> tuple[Any, Any]:
+    """The corners of a window with some room around the rows."""
+    low, high = A.min(axis=0), A.max(axis=0)
+    room = 0.08 * np.where(high > low, high - low, 1.0)
+    return low - room, high + room
+
+
+def _told(w: Any) -> str:
+    return f" with {w[~np.isfinite(w)][0]}" if not np.isfinite(w).all() else ""

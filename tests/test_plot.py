@@ -1,0 +1,178 @@
+"""Pictures show the numbers they are made of, on the axes they are given."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import separatrix as sx
+from separatrix.plot import LABELS
+
+mpl.use("Agg")
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+PATIENTS = {
+    "ward": ["north", "icu", "south", "north", "icu", "south", "north", "south", "icu", "north"],
+    "age": [61, 55, 47, 70, 66, 58, 44, 63, 71, 52],
+    "died": ["no", "yes", "yes", "yes", "yes", "no", "no", "no", "yes", "yes"],
+}
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def runs():
+    X, y = sx.worst_case(300)
+    steps = [sx.solve(X, y, "lr-gd", step_size=step, sharpness=True) for step in (0.1, 10.0)]
+    return [*steps, sx.solve(X, y, "batch-perceptron", sharpness=False), sx.solve(X, y, "perceptron")]
+
+
+def curves(ax):
+    """Lines with more than one point, in the order they were drawn."""
+    return [line for line in ax.lines if len(line.get_xdata()) > 1]
+
+
+@pytest.mark.parametrize("metric", [name for name in LABELS if name != "sharpness"])
+def test_curves_are_the_columns_of_the_traces(runs, metric):
+    ax = sx.plot.compare(runs[:3], metric)
+    for run, line in zip(runs, curves(ax), strict=False):
+        shown = run.trace["iteration"] >= 1
+        np.testing.assert_array_equal(line.get_xdata(), run.trace["iteration"][shown])
+        np.testing.assert_array_equal(line.get_ydata(), run.trace[metric][shown])
+    assert len(curves(ax)) == 3
+    assert ax.get_ylabel() == LABELS[metric]
+    ax.figure.canvas.draw()
+
+
+def test_a_run_draws_on_the_axes_it_is_given_and_returns_them(runs):
+    _, ax = plt.subplots()
+    assert runs[0].plot("sharpness", ax=ax) is ax
+    np.testing.assert_array_equal(curves(ax)[0].get_ydata(), runs[0].trace["sharpness"][1:])
+    assert len(plt.get_fignums()) == 1
+
+
+def test_a_dot_marks_the_iteration_that_separated_and_nothing_marks_a_run_that_did_not(runs):
+    X, y = sx.worst_case(300)
+    short = sx.solve(X, y, "batch-perceptron", max_iter=60)
+    ax = sx.plot.compare([runs[2], short])
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    assert [float(dot.get_xdata()[0]) for dot in dots] == [runs[2].n_iter]
+
+
+def test_a_run_without_a_record_is_one_mark():
+    X, y = sx.worst_case(300)
+    ax = sx.solve(X, y, "batch-perceptron", record=None).plot()
+    assert [line.get_marker() for line in ax.lines if line.get_marker() != "None"] == ["o"]
+
+
+def test_few_iterations_are_drawn_on_a_linear_axis_from_zero_many_on_a_logarithmic_one(runs):
+    assert runs[3].n_iter <= 50 < runs[2].n_iter
+    assert runs[3].plot().get_xscale() == "linear"
+    assert curves(runs[3].plot())[0].get_xdata()[0] == 0
+    assert sx.plot.compare(runs).get_xscale() == "log"
+
+
+def test_names_tell_runs_apart_and_say_which_loss_where_there_are_two(runs):
+    names = [text.get_text() for text in sx.plot.compare(runs[1:3]).get_legend().get_texts()]
+    assert names == ["LR+GD, γ = 10", "Batch Perceptron"]
+    names = [text.get_text() for text in sx.plot.compare(runs[1:3], "loss").get_legend().get_texts()]
+    assert names == ["LR+GD, γ = 10 (logistic loss)", "Batch Perceptron (perceptron loss)"]
+    ax = sx.plot.compare([runs[0], runs[0]], labels=["a $ sign", "b"])
+    assert len({line.get_color() for line in curves(ax)}) == 2
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda run: sx.plot.compare([]), "there is no run"),
+        (lambda run: run.plot("los"), "metric must be one of accuracy, errors"),
+        (lambda run: sx.plot.compare([run], labels=["a", "b"]), "1 runs, 2 labels"),
+        (lambda run: sx.plot.compare([run], "sharpness"), "no column 'sharpness'"),
+        (lambda run: sx.plot.plane(np.eye(3), [0, 1, 1], [1, 1, 1]), "X has 3; choose two columns"),
+        (lambda run: sx.plot.plane(np.eye(2), [0, 1], [1, np.inf]), r"got shape \(2,\) with inf"),
+        (lambda run: sx.plot.plane(np.eye(2), [0, 1], [1, 2, 3, 4]), r"got shape \(4,\)"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_sentence(runs, call, said):
+    with pytest.raises((ValueError, KeyError), match=said):
+        call(runs[2])
+
+
+def distance(line, points):
+    """Of points to an infinite line that goes through its first two."""
+    (x, y), (u, v) = line.get_xy1(), line.get_xy2()
+    normal = np.array([y - v, u - x]) / np.hypot(u - x, v - y)
+    return np.abs((np.asarray(points) - [x, y]) @ normal)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e200])
+def test_the_line_and_its_margin_are_those_of_theta(scale):
+    X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]])
+    widest = sx.max_margin(X, [0, 0, 1, 1], fit_intercept=True)
+    ax = sx.plot.plane(X, [0, 0, 1, 1], scale * widest.theta)
+    middle, *edges = ax.lines
+    assert min(distance(middle, X)) == pytest.approx(widest.lower)
+    assert len(edges) == 2
+    for edge in edges:
+        assert distance(edge, X[widest.support]).min() < 1e-9
+        assert distance(edge, [middle.get_xy1()])[0] == pytest.approx(widest.lower)
+    ax.figure.canvas.draw()
+
+
+def test_wrong_rows_are_ringed_and_then_there_is_no_margin():
+    X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.5], [3.0, 1.0]])
+    ax = sx.plot.plane(X, [0, 0, 1, 1], [0.0, 1.0, -2.0], bias=0.5)  # right of x_1 = 1 belongs to class 1
+    rings = ax.collections[2].get_offsets()
+    np.testing.assert_array_equal(rings, X[[0, 1, 2, 3]][np.array([1, 1, -1, -1]) * (1 - X[:, 1]) <= 0])
+    assert len(ax.lines) == 1
+    assert "wrong" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_a_frame_names_the_axes_and_zero_theta_has_no_line():
+    pd = pytest.importorskip("pandas")
+    ax = sx.plot.plane(pd.DataFrame({"a $": [0.0, 1.0], "b": [1.0, 0.0]}), ["n", "y"], np.zeros(2))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (r"a \$", "b")
+    assert len(ax.lines) == 0
+    ax.figure.canvas.draw()
+
+
+def test_sparse_rows_are_drawn_like_dense_ones():
+    sparse = pytest.importorskip("scipy.sparse")
+    X = np.array([[0.0, 1.0], [1.0, 0.0]])
+    for given in (X, sparse.csr_array(X)):
+        assert sx.plot.plane(given, [0, 1], [1.0, -1.0]).collections[0].get_offsets().tolist() == [[1.0, 0.0]]
+
+
+def test_a_diagnosis_points_each_coefficient_to_its_limit():
+    found = sx.diagnose(PATIENTS, "died")
+    ax = found.plot()
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(found.columns)
+    arrows = {round(text.xyann[1]): np.sign(text.xy[0]) for text in ax.texts}
+    told = {k: {"+": 1, "-": -1}[sign] for k, sign in enumerate(found.columns.values()) if sign in "+-"}
+    assert arrows == told == {0: 1}
+    assert "quasi-complete" in ax.get_title()
+    ax.figure.canvas.draw()
+
+
+def test_many_coefficients_are_folded():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 60))
+    X[:, 0] = np.sign(X[:, 0]) * (1 + np.abs(X[:, 0]))
+    y = np.where(X[:, 0] > 0, 1, 0)
+    ax = sx.diagnose(X, y, time_limit=20).plot()
+    assert 1 <= len(ax.get_yticks()) <= 32
+
+
+def test_nothing_of_matplotlib_is_loaded_before_a_picture_is_drawn():
+    code = "import sys, separatrix.plot, separatrix.report; print('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
