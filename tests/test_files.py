@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import pickle
 import sys
 
@@ -13,8 +14,9 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from separatrix import files
-from separatrix.files import MISSING, Arrays, Table, labelled, read
+from separatrix import text
+from separatrix.files import Arrays, Table, labelled, read
+from separatrix.text import MISSING
 
 
 @pytest.fixture
@@ -85,7 +87,7 @@ def test_quoted_cells_may_hold_delimiters_quotes_and_line_ends(write):
     ],
 )
 def test_the_delimiter_divides_the_first_lines_alike(content, delimiter):
-    assert files._delimiter(content.encode(), files.DELIMITERS) == delimiter
+    assert text._delimiter(content.encode(), text.DELIMITERS) == delimiter
 
 
 # Headers.
@@ -188,7 +190,7 @@ def test_the_fast_way_and_the_long_way_read_alike(write, monkeypatch):
     ):
         path = write(content)
         fast = read(path)
-        monkeypatch.setattr(files, "_all_numbers", lambda *_: None)
+        monkeypatch.setattr(text, "_all_numbers", lambda *_: None)
         slow = read(path)
         monkeypatch.undo()
         assert list(fast.columns) == list(slow.columns) and fast.header == slow.header
@@ -198,7 +200,7 @@ def test_the_fast_way_and_the_long_way_read_alike(write, monkeypatch):
 
 
 def test_files_of_numbers_go_the_fast_way(write, monkeypatch):
-    monkeypatch.setattr(files, "_column", lambda *_: pytest.fail("the long way"))
+    monkeypatch.setattr(text, "_column", lambda *_: pytest.fail("the long way"))
     assert columns(write("a,b\n1,2\n3,4\n")) == {"a": [1.0, 3.0], "b": [2.0, 4.0]}
 
 
@@ -230,11 +232,11 @@ def test_ten_thousand_columns_are_read(write):
         (b'a,b\n1,"2\n3,4\n', "a.csv", "a.csv, line 3: unexpected end of data; check the quotes"),
         (b'a,b\n1,"2"3\n', "a.csv", "a.csv, line 2: .* expected after .*; check the quotes"),
         (b"a,b,a\n1,2,3\n", "a.csv", "more than one column named a; rename them, or pass header=False"),
-        (b"1,2\n", "a.npy", r"np.savez\(path, X=X, y=y\) as .npz"),
-        (b"1,2\n", "a.xlsx", "a.xlsx is of no known kind; .*: .csv .tsv .txt"),
-        (b"1,2\n", "a", "is of no known kind"),
-        (b"1,2\n", "a.gz", "is of no known kind"),
-        (b"1,2\n", "a.parquet.gz", "is of no known kind"),
+        (b"PK\x03\x04 and so on", "a.xlsx", "a.xlsx is of no known kind; save it as one of .csv"),
+        (b"\x00\x01", "a", "is of no known kind"),
+        (b"PAR1 and so on", "a.bin", "is of no known kind"),
+        (b"1,2\n", "a.npy", "a.npy is no .npy file of numbers"),
+        (b"1,2\n", "a.gz", "a.gz is no whole gzip file"),
         (b"1,2\n", "a.parquet", "is no whole Parquet file"),
         (b"1,2\n", "a.npz", "is no npz file"),
         (b"PK\x03\x04 and so on", "a.npz", "is no npz file"),
@@ -437,3 +439,90 @@ def test_svmlight_counts_from_zero_or_one(tmp_path, suffix, zero_based):
 def test_svmlight_takes_no_target(write):
     with pytest.raises(ValueError, match="labels at the start of each line; leave out target='y'"):
         labelled(write("1 1:2\n", "a.svm"), target="y")
+
+
+# Standard input, and files without a telling suffix.
+
+
+@pytest.fixture
+def pipe(monkeypatch):
+    def put(raw):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+
+    return put
+
+
+def saved(save, *arrays, **named):
+    buffer = io.BytesIO()
+    save(buffer, *arrays, **named)
+    return buffer.getvalue()
+
+
+ROWS = np.array([[1.0, 2.0], [3.0, 4.0]])
+PIPED = {
+    "text": b"c0,c1,y\n1,2,0\n3,4,1\n",
+    "gzip": gzip.compress(b"c0,c1,y\n1,2,0\n3,4,1\n"),
+    "npz": saved(np.savez, X=ROWS, y=[0, 1]),
+    "svmlight": b"# made by hand\n0 1:1 2:2\n1 1:3 2:4\n",
+}
+
+
+@pytest.mark.parametrize("kind", PIPED)
+def test_standard_input_is_told_by_its_first_bytes(pipe, kind):
+    pipe(PIPED[kind])
+    X, y, _ = labelled("-", target="y" if kind in ("text", "gzip") else None)
+    np.testing.assert_array_equal(X.toarray() if kind == "svmlight" else X, ROWS)
+    assert y.tolist() == [0, 1]
+
+
+def test_parquet_comes_through_standard_input(pipe, parquet):
+    pipe(parquet.read_bytes())
+    assert (
+        labelled("-", target="died", missing="drop")[0].tolist()
+        == labelled(parquet, target="died", missing="drop")[0].tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [(b"", "standard input is empty"), (b"a,b\n", "standard input has a header but no rows"), (b"\0", "zero bytes")],
+)
+def test_standard_input_that_cannot_be_read_is_named_so(pipe, raw, message):
+    pipe(raw)
+    with pytest.raises(ValueError, match=message):
+        labelled("-", target="y")
+
+
+@pytest.mark.parametrize("name", ["iris.data", "rows", "rows.dat"])
+def test_text_with_another_suffix_is_read_as_text(write, name):
+    assert labelled(write(PIPED["text"], name), target="y")[0].tolist() == ROWS.tolist()
+
+
+@pytest.mark.parametrize(("target", "X", "y"), [("-1", [[1.0], [3.0]], [2.0, 4.0]), ("0", [[2.0], [4.0]], [1.0, 3.0])])
+def test_a_column_of_an_npy_file_may_be_the_labels(write, target, X, y):
+    held = labelled(write(saved(np.save, ROWS), "a.npy"), target=target)
+    assert (held[0].tolist(), held[1].tolist()) == (X, y)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"), [(None, "holds rows alone"), ("2", "from 0 to 1, .* got '2'"), ("y", "got 'y'")]
+)
+def test_an_npy_file_without_labels_says_what_it_needs(write, target, message):
+    with pytest.raises(ValueError, match=message):
+        labelled(write(saved(np.save, ROWS), "a.npy"), target=target)
+    with pytest.raises(ValueError, match="must have two dimensions"):
+        labelled(write(saved(np.save, ROWS[0]), "a.npy"), target="0")
+
+
+def test_an_npy_file_of_objects_is_refused(write):
+    raw = saved(np.save, np.array([[1, "a"]], dtype=object))
+    with pytest.raises(ValueError, match="it holds objects"):
+        labelled(write(raw, "a.npy"), target="0")
+
+
+def test_rows_and_labels_in_two_files_are_read_together(write):
+    held = read(write(saved(np.save, ROWS), "a.npy"), labels=write(saved(np.save, np.array([0, 1])), "y.npy"))
+    assert isinstance(held, Arrays)
+    assert held.y.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="a file of labels goes with rows in an .npy file"):
+        read(write(PIPED["text"]), labels="y.npy")

@@ -38,6 +38,7 @@ ROOMS = [
     "report",
     "diagnosis",
     "estimators",
+    "text",
     "files",
     "datasets",
     "lab",
