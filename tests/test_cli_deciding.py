@@ -107,7 +107,7 @@ def test_a_written_proof_verifies_and_fails_on_other_data(invoke, table, tmp_pat
 
 def test_a_console_without_unicode_is_borne(table, tmp_path):
     lines = ["ward,age,died"] + [f"{w},{a},{d}" for w, a, d in zip("aabbabcc", range(30, 38), "01010111", strict=True)]
-    command = [sys.executable, "-m", "separatrix.cli", "diagnose", str(table("\n".join(lines))), "--target", "died"]
+    command = [sys.executable, "-m", "separatrix", "diagnose", str(table("\n".join(lines))), "--target", "died"]
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == 1
@@ -183,7 +183,7 @@ def test_solve_says_in_its_exit_status_whether_it_separated(invoke, table):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("rows.npy",), "holds rows alone; name the .npy file of their labels"),
+        (("rows.npy",), "there is no file rows.npy; check the path"),
         (("data.csv", "--labels", "y.npy", "--target", "y"), "goes with rows in an .npy file"),
         (("data.csv", "--target", "y", "--memory-limit", "1GB"), "only rows of .npy and .parquet files"),
         (("data.csv", "--target", "y", "--scheduler", "tcp://127.0.0.1:9"), "only rows of .npy and .parquet files"),

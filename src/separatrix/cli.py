@@ -4,11 +4,12 @@ Exit status 2: the request or the data were wrong, and one sentence on stderr sa
 and `diagnose` exit with 0 if the classes are separable (completely separated), 1 if they are not, 3 if undecided;
 `verify` with 0 if the proof holds and 1 if not; `reproduce` with 0, or 1 if a number that had to come out did not;
 `datasets fetch` and `datasets verify` with 0, or 1 if a file could not be had or is not the published one; `bench` with
-0, whatever it measures.
+0, whatever it measures. Ctrl-C ends with 130, which is no verdict.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -26,23 +27,25 @@ from separatrix.console import (
     MemoryLimit,
     Missing,
     Target,
+    TimeLimit,
     check_folder,
+    examples,
     named,
     plain_errors,
     show,
+    waiting,
     wide_console,
 )
 
+# Plain help needs half the time of a decorated one, and reads the same in files and pipes.
 app = typer.Typer(
     name="separatrix",
-    help="Linear separation: find a hyperplane, prove that it is right, or prove that there is none.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.add_typer(cli_datasets.app, name="datasets")
-app.command()(cli_bench.bench)
-app.command()(cli_solve.solve)
+app.command(epilog=cli_solve.EXAMPLES)(cli_solve.solve)
 
 
 def show_version(wanted: bool) -> None:
@@ -54,74 +57,29 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+def choose_colour(wanted: bool | None) -> None:
+    """Colours on or off, for what is printed here and by rich."""
+    if wanted is not None:
+        os.environ.pop("NO_COLOR" if wanted else "FORCE_COLOR", None)
+        os.environ["FORCE_COLOR" if wanted else "NO_COLOR"] = "1"
+
+
+@app.callback(
+    epilog="Exit status: 0 separable, or done as asked; 1 inseparable, or not as it should be; 2 wrong usage or "
+    "unreadable data; 3 undecided; 130 interrupted."
+)
 def main(
     version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and end.")
     ] = False,
+    color: Annotated[
+        bool | None,
+        typer.Option("--color/--no-color", callback=choose_colour, help="By default colours are for terminals."),
+    ] = None,
 ) -> None:
     """Linear separation: find a hyperplane, prove that it is right, or prove that there is none."""
 
 
-class Profile(StrEnum):
-    """How much `reproduce` runs."""
-
-    QUICK = "quick"
-    PAPER = "paper"
-
-
-@app.command()
-def reproduce(
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(help="'all', ids such as figure-2, table-1 or finding, or a TOML file of experiments."),
-    ] = None,
-    profile: Annotated[Profile, typer.Option(help="Small sizes, or the paper's.")] = Profile.QUICK,
-    out: Annotated[Path, typer.Option(help="The folder of the report; runs in it are never run again.")] = Path(
-        "report"
-    ),
-    data_dir: Annotated[Path | None, typer.Option(help="The image files, if not in SEPARATRIX_DATA.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores if not given.")] = None,
-) -> None:
-    """Run the paper's experiments, or your own, and write a report with every figure and table.
-
-    Exit status 1 if a number that must come out exactly does not. An interrupted call continues where it was.
-
-    Examples: separatrix reproduce; separatrix reproduce figure-3 table-1 --profile paper; separatrix reproduce my.toml
-    """
-    with plain_errors():
-        from separatrix.lab.reproduce import reproduce as run
-        from separatrix.lab.spec import paper_book, read_book
-        from separatrix.lab.table import render
-
-        console = wide_console()
-        files = [Path(word) for word in what or () if word.endswith(".toml")]
-        if files and len(what or ()) > 1:
-            raise ValueError(f"give one TOML file alone, got {' '.join(what or ())}.")
-        book = read_book(files[0]) if files else paper_book()
-        report = run(
-            book,
-            ["all"] if files or not what else what,
-            profile=profile,
-            out=out,
-            data_dir=None if data_dir is None else str(data_dir),
-            workers=jobs,
-            show=sys.stderr.isatty(),
-            theorems=not files and (not what or "all" in what),
-        )
-        for table in report.tables:
-            console.print(render(table), "")
-        for note in report.notes:
-            console.print(note)
-    for failure in report.failures:
-        print(f"separatrix: {failure}", file=sys.stderr)
-    console.print(f"report: {report.path} ({len(report.pieces)} experiments, {report.seconds:.0f} s)", soft_wrap=True)
-    if report.failures:
-        raise typer.Exit(1)
-    console.print("every number that must come out exactly did.")
-
-
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the answer may be left open.")]
 ProofFile = Annotated[Path | None, typer.Option("--proof", help="Write the proof to this file.")]
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 0, 1, 3  # 2 is for wrong usage
@@ -150,7 +108,13 @@ def shape_of(X: Any, y: Any) -> tuple[int, int]:
     return rows.n, rows.d
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "separatrix separate data.csv --target y --intercept --proof y.proof",
+        "separatrix separate images.npz --json",
+        "cat data.csv | separatrix separate - --target y",
+    )
+)
 def separate(
     data: Data,
     target: Target = None,
@@ -163,18 +127,17 @@ def separate(
     proof: ProofFile = None,
     json: AsJson = False,
 ) -> None:
-    """Say whether a hyperplane separates the classes, with a proof either way.
-
-    Example: separatrix separate data.csv --target y --intercept --proof y.proof
-    """
+    """Say whether a hyperplane separates, with a proof either way."""
     with plain_errors():
         check_folder(proof, "--proof")
         from separatrix.decide import separate as decide
         from separatrix.files import labelled
 
         held: dict[str, Any] = {"labels": labels, "in_place": memory_limit is not None}
-        X, y, names = labelled(data, target=target, header=header, missing=missing, **held)
-        found = decide(X, y, fit_intercept=intercept, time_limit=time_limit, memory_limit=memory_limit)
+        with waiting(f"reading {data}") as tell:
+            X, y, names = labelled(data, target=target, header=header, missing=missing, **held)
+            tell("deciding")
+            found = decide(X, y, fit_intercept=intercept, time_limit=time_limit, memory_limit=memory_limit)
         write_proof(found.proof, proof)
         answer = {
             "status": str(found.status),
@@ -192,7 +155,12 @@ def separate(
     raise typer.Exit(EXITS[found.status])
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "separatrix margin images.npz --rtol 1e-8",
+        "separatrix margin rows.npy --labels labels.npy --memory-limit 8GB",
+    )
+)
 def margin(
     data: Data,
     target: Target = None,
@@ -205,22 +173,26 @@ def margin(
     time_limit: TimeLimit = None,
     json: AsJson = False,
 ) -> None:
-    """Bracket the widest margin; where none is found, say whether the classes are proven inseparable.
-
-    Example: separatrix margin data.npz --rtol 1e-8
-    """
+    """Bracket the widest margin, or decide that there is none."""
     with plain_errors():
         from separatrix.decide import Verdict, max_margin
         from separatrix.decide import separate as decide
         from separatrix.files import labelled
 
         held: dict[str, Any] = {"labels": labels, "in_place": memory_limit is not None}
-        X, y, names = labelled(data, target=target, header=header, missing=missing, **held)
         limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
-        found = max_margin(X, y, rtol=rtol, fit_intercept=intercept, **limits)
-        verdict, lower, upper = Verdict.SEPARABLE, found.lower, found.upper
+        with waiting(f"reading {data}") as tell:
+            X, y, names = labelled(data, target=target, header=header, missing=missing, **held)
+
+            def told(now: Any) -> None:
+                tell(f"margin in [{now.lower:.6g}, {now.upper:.6g}]")
+
+            found = max_margin(X, y, rtol=rtol, fit_intercept=intercept, callback=told, **limits)
+            verdict, lower, upper = Verdict.SEPARABLE, found.lower, found.upper
+            if lower <= 0:
+                tell("deciding")
+                settled = decide(X, y, fit_intercept=intercept, **limits)
         if lower <= 0:
-            settled = decide(X, y, fit_intercept=intercept, **limits)
             verdict, lower = settled.status, max(lower, settled.margin.lower)
             upper = min(upper, settled.margin.upper)
         answer = {
@@ -236,39 +208,41 @@ def margin(
     raise typer.Exit(EXITS[verdict])
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "separatrix diagnose patients.csv --target died",
+        "separatrix diagnose patients.csv --target died --missing drop --json",
+    )
+)
 def diagnose(
     data: Data,
     target: Target = None,
     intercept: Intercept = True,
     missing: Missing = "error",
     header: Header = None,
+    labels: Labels = None,
     time_limit: TimeLimit = None,
     proof: ProofFile = None,
     json: AsJson = False,
 ) -> None:
-    """Say whether the logistic estimate exists, and name the columns and rows that stand in its way.
-
-    Example: separatrix diagnose patients.csv --target survived --missing drop
-    """
+    """Say whether the logistic estimate exists, and if not, why."""
     with plain_errors():
         check_folder(proof, "--proof")
         from separatrix.diagnosis import diagnose as examine
         from separatrix.files import Arrays, read, target_of
         from separatrix.report import Kind
 
-        held = read(data, target=target, header=header)
-        if isinstance(held, Arrays):
-            found = examine(held.X, held.y, fit_intercept=intercept, time_limit=time_limit)
-        else:
-            column = target_of(data, held, target)
-            found = examine(held.columns, column, fit_intercept=intercept, missing=missing, time_limit=time_limit)
+        with waiting(f"reading {data}") as tell:
+            held = read(data, target=target, header=header, labels=labels)
+            X, y = (held.X, held.y) if isinstance(held, Arrays) else (held.columns, target_of(held, target))
+            tell("diagnosing")
+            found = examine(X, y, fit_intercept=intercept, missing=missing, time_limit=time_limit)
         write_proof(found.proof, proof)
         show(str(found), found.to_dict(), json)
     raise typer.Exit({Kind.COMPLETE: SEPARABLE, Kind.UNDECIDED: UNDECIDED}.get(found.kind, INSEPARABLE))
 
 
-@app.command()
+@app.command(epilog=examples("separatrix verify y.proof data.csv --target y"))
 def verify(
     proof: Annotated[Path, typer.Argument(help="A proof that --proof wrote.")],
     data: Data,
@@ -279,10 +253,7 @@ def verify(
     memory_limit: MemoryLimit = None,
     json: AsJson = False,
 ) -> None:
-    """Check a proof against the data, trusting nothing of how it was found.
-
-    Example: separatrix verify y.proof data.csv --target y
-    """
+    """Check a proof against the data, trusting nothing else."""
     with plain_errors():
         from separatrix.certify import load_proof
         from separatrix.certify import verify as check
@@ -290,8 +261,9 @@ def verify(
 
         claimed = load_proof(proof)
         held: dict[str, Any] = {"labels": labels, "in_place": memory_limit is not None}
-        X, y, _ = labelled(data, target=target, header=header, missing=missing, **held)
-        holds = check(claimed, X, y, memory_limit=memory_limit)
+        with waiting(f"checking {proof}"):
+            X, y, _ = labelled(data, target=target, header=header, missing=missing, **held)
+            holds = check(claimed, X, y, memory_limit=memory_limit)
         wanted, shape = (claimed.n, claimed.d), shape_of(X, y)
         reason = "" if holds else "its numbers do not fit these rows"
         if wanted != shape:
@@ -303,5 +275,70 @@ def verify(
     raise typer.Exit(0 if holds else 1)
 
 
-if __name__ == "__main__":
-    app()
+class Profile(StrEnum):
+    """How much `reproduce` runs."""
+
+    QUICK = "quick"
+    PAPER = "paper"
+
+
+@app.command(
+    epilog=examples(
+        "separatrix reproduce",
+        "separatrix reproduce figure-3 table-1-a --profile paper",
+        "separatrix reproduce my.toml --out mine",
+    )
+)
+def reproduce(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="'all', ids such as figure-2, table-1 or finding, or a TOML file of experiments."),
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="Small sizes, or the paper's.")] = Profile.QUICK,
+    out: Annotated[Path, typer.Option(help="The folder of the report; runs in it are never run again.")] = Path(
+        "report"
+    ),
+    data_dir: Annotated[Path | None, typer.Option(help="The image files, if not in SEPARATRIX_DATA.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores if not given.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Run the paper's experiments, or your own; write a report.
+
+    Exit status 1 if a number that must come out exactly does not. An interrupted call continues where it was.
+    """
+    with plain_errors():
+        from separatrix.lab.reproduce import reproduce as run
+        from separatrix.lab.spec import paper_book, read_book
+        from separatrix.lab.table import render
+
+        console = wide_console(quiet=json)
+        files = [Path(word) for word in what or () if word.endswith(".toml")]
+        if files and len(what or ()) > 1:
+            raise ValueError(f"give one TOML file alone, got {' '.join(what or ())}.")
+        book = read_book(files[0]) if files else paper_book()
+        report = run(
+            book,
+            ["all"] if files or not what else what,
+            profile=profile,
+            out=out,
+            data_dir=None if data_dir is None else str(data_dir),
+            workers=jobs,
+            show=sys.stderr.isatty(),
+            theorems=not files and (not what or "all" in what),
+        )
+        for table in report.tables:
+            console.print(render(table), "")
+        for note in report.notes:
+            console.print(note)
+        if json:
+            show("", report.to_dict(), json)
+    for failure in report.failures:
+        print(f"separatrix: {failure}", file=sys.stderr)
+    console.print(f"report: {report.path} ({len(report.pieces)} experiments, {report.seconds:.0f} s)", soft_wrap=True)
+    if report.failures:
+        raise typer.Exit(1)
+    console.print("every number that must come out exactly did.")
+
+
+app.add_typer(cli_datasets.app, name="datasets")
+app.command(epilog=cli_bench.EXAMPLES)(cli_bench.bench)

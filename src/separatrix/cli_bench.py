@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.console import check_folder, plain_errors, wide_console
+from separatrix.console import AsJson, check_folder, examples, plain_errors, show, wide_console
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+EXAMPLES = examples(
+    "separatrix bench --suite growth",
+    "separatrix bench --suite speed --alternations 3 --json > speed.json",
+)
 
 
 class Suite(StrEnum):
@@ -37,7 +43,6 @@ def bench(
         ),
     ] = Suite.ALL,
     alternations: Annotated[int, typer.Option(min=1, help="How often each side of a comparison is timed.")] = 5,
-    json: Annotated[Path | None, typer.Option(help="Also write the numbers to this file.")] = None,
     out: Annotated[Path, typer.Option(help="Where the suite 'paper' keeps its runs; it continues there.")] = Path(
         "report"
     ),
@@ -51,14 +56,14 @@ def bench(
     cap: Annotated[float, typer.Option(min=0.1, help="Seconds each side has in the race of the suite 'large'.")] = 60.0,
     repeats: Annotated[int, typer.Option(min=1, help="Alternations and repeated runs of the suite 'large'.")] = 3,
     plot: Annotated[Path | None, typer.Option(help="Draw the growth of the suite 'large' into this PNG file.")] = None,
+    json: AsJson = False,
 ) -> None:
-    """Time ours against plain loops, linear programs and scikit-learn, and grow n and d."""
+    """Time ours against plain loops, linear programs, scikit-learn."""
     with plain_errors():
-        check_folder(json, "--json")
         check_plot(plot, suite)
-        from separatrix.bench.report import machine, write_json
+        from separatrix.lab.machine import machine
 
-        console = wide_console()
+        console = wide_console(quiet=json)
         measured: dict[str, Any] = {}
         if suite in (Suite.SPEED, Suite.ALL):
             measured["speed"] = bench_speed(console, alternations)
@@ -76,18 +81,17 @@ def bench(
         versions = ", ".join(f"{name} {v}" for name, v in facts["packages"].items() if v)
         text = f"{facts['cores']} cores, {facts['processor']}; Python {facts['python']}, {versions}, {facts['blas']}"
         console.print(text)
-        if json is not None:
-            write_json(json, {"machine": facts, **measured})
+        if json:
+            show(text, {"machine": facts, **measured}, json)
 
 
 def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
     """The speed suite, printed and as plain data."""
     from separatrix.bench import speed
-    from separatrix.bench.report import read_bandwidth
     from separatrix.lab.table import render
 
     results: list[speed.Result] = []
-    limit = read_bandwidth()
+    limit = speed.read_bandwidth()
     for name, X, y, cases in speed.suite():
         for case in cases:
             progress(f"{name}: {case.method}, step size {case.gamma:g}, {case.dtype}")
@@ -185,7 +189,7 @@ def bench_large(console: Console, rows: int | None, cap: float, repeats: int, pl
     from separatrix.bench import large, race
     from separatrix.lab.table import Table, render
 
-    def show(table: Table) -> None:
+    def printed(table: Table) -> None:
         console.print(render(table))
         for failure in table.failures:
             console.print(failure)
@@ -193,16 +197,16 @@ def bench_large(console: Console, rows: int | None, cap: float, repeats: int, pl
     raced = rows or race.ROWS
     lines, missing = race.race_all(raced, cap, repeats, progress)
     for table in race.tables(lines, missing, raced, cap):
-        show(table)
+        printed(table)
     progress("overhead of a cluster")
     overheads = large.measure_overheads()
-    show(large.overhead_table(overheads))
+    printed(large.overhead_table(overheads))
     points: list[large.Point] = []
     for n in large.sizes(min(large.LARGEST, rows or large.LARGEST)):
         progress(f"growth: {n:,} rows in a file")
         points += large.grow(n, repeats)
     points.sort(key=lambda p: p.method)
-    show(large.growth_table(points))
+    printed(large.growth_table(points))
     if plot is not None:
         large.draw(points, plot)
     return {
@@ -230,5 +234,6 @@ def check_plot(plot: Path | None, suite: Suite) -> None:
 
 
 def progress(text: str) -> None:
-    """What is being measured, for those who wait."""
-    print(text, file=sys.stderr)
+    """What is being measured, for those who wait at a terminal."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr)

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import typer
 
-from separatrix.console import AsJson, plain_errors, show, wide_console
+from separatrix.console import AsJson, examples, plain_errors, show, waiting, wide_console
 
-app = typer.Typer(help="The paper's image data sets: list, fetch, verify.", no_args_is_help=True)
+app = typer.Typer(help="The paper's image data sets: list, fetch, verify.", no_args_is_help=True, rich_markup_mode=None)
 
 DataDir = Annotated[
     Path | None,
@@ -19,12 +19,9 @@ DataDir = Annotated[
 ]
 
 
-@app.command("list")
+@app.command("list", epilog=examples("separatrix datasets list"))
 def list_(data_dir: DataDir = None, json: AsJson = False) -> None:
-    """Show the data sets: what they hold, where they come from, and which are here.
-
-    Example: separatrix datasets list
-    """
+    """Show the data sets, their sources, and which are here."""
     with plain_errors():
         from separatrix.datasets import SOURCES, available
         from separatrix.datasets.places import data_folder
@@ -68,7 +65,7 @@ def _facts(source: Any) -> dict[str, Any]:
     }
 
 
-@app.command()
+@app.command(epilog=examples("separatrix datasets fetch mnist fashion-mnist --data-dir data"))
 def fetch(
     names: Annotated[list[str], typer.Argument(help="Data sets, as `list` names them.")],
     data_dir: DataDir = None,
@@ -77,10 +74,7 @@ def fetch(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Download the published files, except those that are here and whole.
-
-    Example: separatrix datasets fetch mnist fashion-mnist --data-dir data
-    """
+    """Download the published files that are not here and whole."""
     with plain_errors():
         from separatrix.datasets import FetchError
         from separatrix.datasets import fetch as get
@@ -99,21 +93,22 @@ def fetch(
         show("\n".join(lines).replace(" 1 files", " 1 file"), {"fetched": fetched}, json)
 
 
-@app.command()
+@app.command(epilog=examples("separatrix datasets verify mnist"))
 def verify(
     names: Annotated[list[str] | None, typer.Argument(help="Data sets; all if none is named.")] = None,
     data_dir: DataDir = None,
     json: AsJson = False,
 ) -> None:
-    """Compare the files with the published sizes and checksums; exit status 1 if one is missing or wrong.
+    """Compare the files with the published sizes and checksums.
 
-    Example: separatrix datasets verify mnist
+    Exit status 1 if one is missing or wrong.
     """
     with plain_errors():
         from separatrix.datasets import SOURCES, State
         from separatrix.datasets import verify as check
 
-        found = [checked for name in names or SOURCES for checked in check(name, data_dir)]
+        with waiting("checking files"):
+            found = [checked for name in names or SOURCES for checked in check(name, data_dir)]
         whole = all(checked.state is State.OK for checked in found)
         files = [
             {

@@ -18,16 +18,35 @@ from separatrix.console import (
     Missing,
     Target,
     check_folder,
+    examples,
     named,
     plain_errors,
     show,
+    waiting,
 )
+
+EXAMPLES = examples(
+    "separatrix solve data.csv --target y --intercept --method lr-gd --step-size 10",
+    "separatrix solve rows.npy --labels labels.npy --method perceptron --memory-limit 8GB",
+)
+
+
+def _methods() -> list[str]:
+    from separatrix.methods import TABLE
+
+    return list(TABLE)
 
 
 def solve(
     data: Data,
     target: Target = None,
-    method: Annotated[str, typer.Option(help="One of the five methods.")] = "normalized-batch-perceptron",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="lr-gd, normalized-lr-gd, batch-perceptron, normalized-batch-perceptron or perceptron.",
+            autocompletion=_methods,
+        ),
+    ] = "normalized-batch-perceptron",
     step_size: Annotated[float | None, typer.Option(help="The step size of the logistic two, 1 by default.")] = None,
     max_iter: Annotated[int, typer.Option(min=0, help="Updates to make at most.")] = 100_000,
     intercept: Intercept = False,
@@ -44,9 +63,9 @@ def solve(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Look for a hyperplane with one of the paper's five methods; exit status 0 if it separates, 1 if not.
+    """Look for a hyperplane by one of the paper's five methods.
 
-    Example: separatrix solve rows.npy --labels y.npy --method perceptron --memory-limit 1GB
+    Exit status 0 if it separates, 1 if not, which proves nothing: see separate.
     """
     with plain_errors(), ExitStack() as stack:
         check_folder(checkpoint, "--checkpoint")
@@ -54,6 +73,7 @@ def solve(
         from separatrix.loop import solve as run_it
 
         in_place = memory_limit is not None or scheduler is not None
+        tell = stack.enter_context(waiting(f"reading {data}"))
         X, y, names = labelled(data, target=target, header=header, missing=missing, labels=labels, in_place=in_place)
         if scheduler is not None:
             X = [X]
@@ -68,6 +88,7 @@ def solve(
             memory_limit=memory_limit,
             checkpoint=checkpoint,
             record=None,
+            progress=lambda t, wrong: tell(f"iteration {t:,}, {wrong:,} rows on the wrong side"),
         )
         answer = {
             "status": str(run.status),

@@ -1,13 +1,16 @@
-"""What every command shares: errors as one sentence, answers in words or as JSON, the width of the screen."""
+"""What every command shares: options, errors as one sentence, answers in words or as JSON, a sign of life."""
 
 from __future__ import annotations
 
 import json as to_json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,16 +18,28 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+INTERRUPTED = 130  # as shells count it: 128 and the signal
+PATIENCE = 2.0  # seconds after which one wants to know that something happens
+TEXTS = {"separable": "32", "inseparable": "31", "undecided": "33", "complete": "31", "quasi-complete": "33"}
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz, npy or svmlight file.")]
-Target = Annotated[str | None, typer.Option(help="The column of the labels (in a table).")]
+Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz, npy or svmlight file; - for standard input.")]
+Target = Annotated[str | None, typer.Option(help="The column of the labels: its name, or its number without a header.")]
 Labels = Annotated[Path | None, typer.Option(help="The .npy file of the labels (for an .npy file of rows).")]
 Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")]
-Missing = Annotated[str, typer.Option(help="Rows with missing values: 'error' or 'drop'.")]
+Missing = Annotated[
+    str, typer.Option(help="Rows with missing values: 'error' or 'drop'.", autocompletion=lambda: ["error", "drop"])
+]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Leave the rows of an .npy or .parquet file there and stay below this, e.g. 1GB.")
 ]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the answer may be left open.")]
+
+
+def examples(*lines: str) -> str:
+    """The last lines of a command's help; `tests/test_cli.py` runs each of them."""
+    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in lines)])
 
 
 @contextmanager
@@ -38,21 +53,78 @@ def plain_errors() -> Iterator[None]:
     except (ValueError, OSError, ImportError) as error:
         print(f"separatrix: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        print("separatrix: interrupted.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
 
 
-def wide_console() -> Console:
-    """The terminal at its own width; files and pipes at 120 columns."""
+@contextmanager
+def waiting(text: str) -> Iterator[Callable[[str], None]]:
+    """Say after two seconds what is going on and for how long; on a terminal only. The value changes the words."""
+    said = [text]
+
+    def tell(words: str) -> None:
+        said[0] = words
+
+    if not sys.stderr.isatty():
+        yield tell
+        return
+    over = Event()
+    voice = Thread(target=_report, args=(said, over), daemon=True)
+    voice.start()
+    try:
+        yield tell
+    finally:
+        over.set()
+        voice.join()
+
+
+def _report(said: list[str], over: Event) -> None:
+    began = time.monotonic()
+    if over.wait(PATIENCE):
+        return
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 120)
+    with Console(stderr=True).status(said[0]) as status:
+        while not over.wait(0.2):
+            status.update(f"{said[0]} ({time.monotonic() - began:.0f} s)")
+
+
+def wide_console(quiet: bool = False) -> Console:
+    """The terminal at its own width; files and pipes at 120 columns. A quiet one prints nothing."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120, quiet=quiet)
 
 
 def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
     """The answer in words, or as one JSON object."""
+    if as_json:
+        print(to_json.dumps(_plain(data), allow_nan=False), flush=True)
+        return
     encoding = sys.stdout.encoding or "utf-8"
     plain = text.replace("∞", "inf") if "∞".encode(encoding, "replace") == b"?" else text
-    shown = to_json.dumps(data) if as_json else plain.encode(encoding, "replace").decode(encoding)
-    print(shown, flush=True)
+    print(_coloured(plain.encode(encoding, "replace").decode(encoding)), flush=True)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: infinities as words, NumPy's numbers as Python's."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not isfinite(value):
+        return str(float(value))
+    return value if value is None or isinstance(value, str | int | float) else _plain(value.item())
+
+
+def _coloured(text: str) -> str:
+    """The verdict, which is the first word, in colour where colours are wanted."""
+    word = text.split(":")[0]
+    forced, plain = os.environ.get("FORCE_COLOR"), os.environ.get("NO_COLOR")
+    if word not in TEXTS or plain or not (forced or sys.stdout.isatty()):
+        return text
+    return f"\033[1;{TEXTS[word]}m{word}\033[0m{text[len(word) :]}"
 
 
 def check_folder(path: Path | None, option: str) -> None:

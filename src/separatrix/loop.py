@@ -50,6 +50,7 @@ def solve(
     order: str = "cyclic",
     sharpness: bool = False,
     memory_limit: int | str | None = None,
+    progress: Callable[[int, int], Any] | None = None,
 ) -> Run:
     """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms.
 
@@ -77,6 +78,7 @@ def solve(
     order : the perceptron's next wrong row: "cyclic", "random" (a fresh permutation per sweep) or "most-wrong"
     sharpness : also record λ_max of the Hessian (finite step sizes)
     memory_limit : bytes that the process may take while it reads rows from files, or text such as "1GB"
+    progress : called some ten times a second with the iteration and the number of rows on the wrong side; costs nothing
 
     Returns
     -------
@@ -124,6 +126,7 @@ def solve(
             if checkpoint is None or isinstance(checkpoint, Checkpoint)
             else Checkpoint(checkpoint),
             seed=check_seed(random_state),
+            progress=progress,
         )
         walker.seconds += time.perf_counter() - began
         for _ in walker.iterates():
@@ -184,8 +187,9 @@ class Walk:
         checkpoint: Checkpoint | None = None,
         seed: int | None = None,
         average: bool = False,
+        progress: Callable[[int, int], Any] | None = None,
     ) -> None:
-        self.problem, self.method = problem, method
+        self.problem, self.method, self.progress = problem, method, progress
         self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
         self.recorder = Recorder("log", False) if recorder is None else recorder
         self.checkpoint = checkpoint
@@ -253,6 +257,8 @@ class Walk:
             engine.use_threads(pace.threads)
             wanted, before = 1 if callable(self.stop) else min(pace.steps, goal - engine.t), engine.t
             pace.note(self._timed(wanted, epoch), engine.t - before, wanted)
+            if self.progress is not None:
+                self.progress(engine.t, engine.errors)
             if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
                 self._save()
                 last_save = time.monotonic()

@@ -287,3 +287,15 @@ def tables(results: list[Result], limit: float) -> tuple[Table, Table]:
 def rows_of(results: list[Result]) -> list[dict[str, Any]]:
     """The results as plain data."""
     return [asdict(result) for result in results]
+
+
+def read_bandwidth(megabytes: int = 256, repeats: int = 7) -> float:
+    """Bytes per second that a BLAS product with a matrix far larger than the caches reads: the memory's limit."""
+    A = np.ones((megabytes * 125, 1000))
+    v = np.ones(1000)
+    best = float("inf")
+    for _ in range(repeats):
+        began = time.perf_counter()
+        A @ v
+        best = min(best, time.perf_counter() - began)
+    return A.nbytes / best

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from separatrix.datasets import available
 from separatrix.lab import figures
@@ -41,6 +42,18 @@ class Report:
     def notes(self) -> list[str]:
         """What stands in for what."""
         return notes_on(self.pieces)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that is printed, in types that JSON knows."""
+        tables = [{"title": t.title, "columns": t.columns, "rows": t.rows, "failures": t.failures} for t in self.tables]
+        return {
+            "report": str(self.path),
+            "experiments": [piece.experiment.id for piece in self.pieces],
+            "tables": tables,
+            "notes": self.notes,
+            "failures": self.failures,
+            "seconds": self.seconds,
+        }
 
     @property
     def tables(self) -> list[Table]:

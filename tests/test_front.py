@@ -1,0 +1,232 @@
+"""The command line as one finds it: examples that work, JSON everywhere, signs of life, colours, completion."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shlex
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import separatrix as sx
+from separatrix import console, decide
+from separatrix.cli import app
+
+COMMANDS = typer.main.get_command(app).commands
+LEAVES = {
+    " ".join(words): command
+    for name, top in COMMANDS.items()
+    for words, command in (
+        [((name, sub), leaf) for sub, leaf in top.commands.items()] if name == "datasets" else [((name,), top)]
+    )
+}
+EXAMPLES = [
+    (name, line.strip())
+    for name, command in LEAVES.items()
+    for line in command.epilog.splitlines()
+    if "separatrix " in line
+]
+SLOW = ("reproduce", "bench", "datasets fetch", "datasets verify")  # minutes, or the network
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The files that the examples name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("a,b,y\n1,2,0\n2,1,0\n4,5,1\n5,5,1\n")
+    (tmp_path / "patients.csv").write_text("ward,age,died\nicu,60,yes\nnorth,61,no\nnorth,70,yes\nsouth,50,no\n")
+    X, y, _ = sx.planted(200, 5, margin=0.2)
+    np.savez(tmp_path / "images.npz", X=X, y=y)
+    np.save(tmp_path / "rows.npy", X)
+    np.save(tmp_path / "labels.npy", y)
+    sx.save_proof(
+        sx.separate([[1.0, 2.0], [2.0, 1.0], [4.0, 5.0], [5.0, 5.0]], [0, 0, 1, 1], fit_intercept=True).proof,
+        tmp_path / "y.proof",
+    )
+    return tmp_path
+
+
+def test_there_are_the_eight_commands_and_no_others():
+    assert set(COMMANDS) == {"solve", "separate", "margin", "diagnose", "verify", "reproduce", "datasets", "bench"}
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES)
+def test_every_example_of_the_help_works(name, line, folder):
+    words = shlex.split(line.split(" > ")[0].split(" | ")[-1])
+    assert words[: 1 + len(name.split())] == ["separatrix", *name.split()]
+    rest = words[1 + len(name.split()) :]
+    if name in SLOW:
+        LEAVES[name].make_context(name, rest)  # the words are understood
+        return
+    piped = (folder / "data.csv").read_bytes() if line.startswith("cat data.csv") else None
+    done = CliRunner().invoke(app, words[1:], input=piped)
+    assert done.exit_code in (0, 1), done.output
+    assert done.stderr == ""
+    assert done.stdout
+
+
+def test_every_command_has_an_example_and_can_answer_in_json():
+    assert {name for name, _ in EXAMPLES} == set(LEAVES)
+    for name, command in LEAVES.items():
+        assert any(param.name == "json" for param in command.params), name
+
+
+def test_options_of_one_name_mean_the_same_everywhere():
+    told = {}
+    for name, command in LEAVES.items():
+        for param in command.params:
+            if param.name in ("data", "target", "intercept", "missing", "header", "labels", "memory_limit", "json"):
+                assert told.setdefault(param.name, param.help) == param.help, (name, param.name)
+
+
+def test_the_list_of_commands_is_not_cut_short():
+    for words in (["--help"], ["datasets", "--help"]):
+        help_text = CliRunner().invoke(app, words).stdout  # 80 columns wide
+        assert "..." not in help_text.split("Commands:")[1]
+    assert CliRunner().invoke(app, ["-h"]).stdout == CliRunner().invoke(app, ["--help"]).stdout
+
+
+def test_help_is_there_at_once():
+    code = "import sys; from separatrix.cli import app; app(['--help'])"
+    used = []
+    for _ in range(3):
+        before = os.times()
+        subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+        after = os.times()
+        used.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    assert min(used) < 0.4  # processor time: the machine may be busy with other things
+
+
+def test_standard_input_is_a_file_like_others(folder):
+    text = (folder / "patients.csv").read_bytes()
+    asked = ["--target", "died", "--json"]
+    piped = CliRunner().invoke(app, ["diagnose", "-", *asked], input=text)
+    named = CliRunner().invoke(app, ["diagnose", "patients.csv", *asked])
+    assert piped.exit_code == named.exit_code == 0
+    assert json.loads(piped.stdout) | {"seconds": 0} == json.loads(named.stdout) | {"seconds": 0}
+
+
+def test_rows_and_labels_in_two_files_can_be_diagnosed(folder):
+    done = CliRunner().invoke(app, ["diagnose", "rows.npy", "--labels", "labels.npy", "--no-intercept"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("complete: ")
+
+
+def test_the_last_column_of_an_array_may_hold_the_labels(folder):
+    np.save("both.npy", np.c_[np.load("rows.npy"), np.load("labels.npy")])
+    done = CliRunner().invoke(app, ["separate", "both.npy", "--target", "-1"])
+    assert done.exit_code == 0, done.output
+
+
+def test_numbers_that_json_has_no_word_for_are_text(capsys):
+    console.show("", {"a": float("inf"), "b": [np.float64("nan"), np.int64(3)], "c": {"d": None}}, True)
+    assert json.loads(capsys.readouterr().out) == {"a": "inf", "b": ["nan", 3], "c": {"d": None}}
+
+
+def test_an_interrupted_command_gives_no_verdict(folder, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(decide, "separate", interrupted)
+    done = CliRunner().invoke(app, ["separate", "images.npz"])
+    assert done.exit_code == 130
+    assert done.stderr == "separatrix: interrupted.\n"
+
+
+# Colours.
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "coloured"),
+    [
+        ([], {}, False),
+        (["--color"], {}, True),
+        (["--no-color"], {"FORCE_COLOR": "1"}, False),
+        ([], {"FORCE_COLOR": "1"}, True),
+        ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_the_verdict_is_coloured_only_where_colours_are_wanted(folder, monkeypatch, words, env, coloured):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.setenv(name, "")  # so that whatever the command sets is taken back
+    done = CliRunner().invoke(app, [*words, "separate", "images.npz"], env=env)
+    assert done.stdout.startswith("\033[1;32mseparable\033[0m: " if coloured else "separable: ")
+
+
+# Signs of life.
+
+LONG = """
+import time
+from separatrix import console
+console.PATIENCE = 0.1
+with console.waiting("reading x.csv") as tell:
+    time.sleep(1.0)
+    tell("deciding")
+    time.sleep(1.0)
+print("done")
+"""
+
+
+def on_a_terminal(code):
+    """What a process prints to its terminal."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", code], stdout=follower, stderr=follower) as process:
+        os.close(follower)
+        seen = b""
+        while True:
+            try:
+                part = os.read(leader, 4096)
+            except OSError:  # how a terminal says that it was closed
+                break
+            if not part:
+                break
+            seen += part
+    os.close(leader)
+    assert process.returncode == 0
+    return seen.decode()
+
+
+def test_a_terminal_is_told_what_goes_on_and_others_are_not():
+    seen = on_a_terminal(LONG)
+    assert "reading x.csv (" in seen
+    assert "deciding (" in seen
+    quiet = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=True)
+    assert (quiet.stdout, quiet.stderr) == ("done\n", "")
+
+
+def test_nothing_is_said_of_what_is_quick():
+    assert on_a_terminal(LONG.replace("0.1", "60.0")) == "done\r\n"
+
+
+def test_a_run_tells_its_iteration_and_how_many_rows_are_wrong():
+    X, y, _ = sx.planted(2000, 20, margin=0.01, offset=10.0)
+    told = []
+    began = time.monotonic()
+    run = sx.solve(X, y, "batch-perceptron", max_iter=3000, stop=None, progress=lambda *now: told.append(now))
+    assert told[-1] == (3000, run.trace["errors"][-1])
+    assert [t for t, _ in told] == sorted({t for t, _ in told})
+    assert len(told) < 200 + 100 * (time.monotonic() - began)
+
+
+# Completion.
+
+
+def completed(*words):
+    env = {**os.environ, "_SEPARATRIX_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words)}
+    env["COMP_CWORD"] = str(len(words) - 1)
+    code = "import sys; sys.argv[0] = 'separatrix'; from separatrix.cli import app; app(prog_name='separatrix')"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def test_the_shell_completes_commands_options_and_methods():
+    assert completed("separatrix", "se") == ["separate"]
+    assert completed("separatrix", "separate", "x.csv", "--tar") == ["--target"]
+    assert completed("separatrix", "solve", "x.csv", "--method", "normalized-b") == ["normalized-batch-perceptron"]
