@@ -107,7 +107,7 @@ def test_a_written_proof_verifies_and_fails_on_other_data(invoke, table, tmp_pat
 
 def test_a_console_without_unicode_is_borne(table, tmp_path):
     lines = ["ward,age,died"] + [f"{w},{a},{d}" for w, a, d in zip("aabbabcc", range(30, 38), "01010111", strict=True)]
-    command = [sys.executable, "-m", "separatrix.cli", "diagnose", str(table("\n".join(lines))), "--target", "died"]
+    command = [sys.executable, "-m", "separatrix", "diagnose", str(table("\n".join(lines))), "--target", "died"]
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == 1

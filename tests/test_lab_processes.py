@@ -52,7 +52,7 @@ def spec(tmp_path):
 
 
 def start(spec, out, *words):
-    command = [sys.executable, "-m", "separatrix.cli", "reproduce", str(spec), "--out", str(out), *words]
+    command = [sys.executable, "-m", "separatrix", "reproduce", str(spec), "--out", str(out), *words]
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True

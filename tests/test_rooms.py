@@ -47,6 +47,7 @@ ROOMS = [
     "cli_bench",
     "cli_solve",
     "cli",
+    "__main__",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))
 NAMED = {str(path.relative_to(PACKAGE)): path for path in FILES}

@@ -301,7 +301,3 @@ def verify(
         answer = {"holds": holds, "claim": str(claimed.claim), "argument": claimed.argument, "reason": reason}
         show(text, answer, json)
     raise typer.Exit(0 if holds else 1)
-
-
-if __name__ == "__main__":
-    app()

@@ -62,8 +62,10 @@ class Trace(Mapping[str, NDArray[Any]]):
 
     def to_pandas(self) -> pd.DataFrame:
         """The trace as a pandas frame."""
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("a trace becomes a frame with pandas: pip install 'separatrix[frames]'.") from None
         return pd.DataFrame(self._columns)
 
 
