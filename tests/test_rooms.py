@@ -12,6 +12,7 @@ import separatrix
 PACKAGE = Path(separatrix.__file__).parent
 ROOMS = [
     "kernels",  # compiled loops over raw arrays
+    "words",
     "problem",
     "methods",
     "trace",
@@ -24,7 +25,7 @@ ROOMS = [
     "theory",
     "newton",  # one path to the margin's two ends
     "margin",
-    "certify",  # knows problem and shards alone
+    "certify",  # knows words, problem and shards alone
     "exact",
     "relations",
     "case",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from numbers import Real
 from typing import Any
 
@@ -18,27 +17,16 @@ from separatrix.fragile import is_fragile
 from separatrix.margin import Margin, MarginStatus, Progress, check_time_limit, find_margin
 from separatrix.problem import Vector
 from separatrix.shards import Sharded, opened
+from separatrix.words import Word
 from separatrix.workset import margin_of_shards, settle_shards
 
 
-class Verdict(StrEnum):
+class Verdict(Word):
     """What `separate` found."""
 
-    SEPARABLE = "separable"
-    INSEPARABLE = "inseparable"
-    UNDECIDED = "undecided"
-
-    @property
-    def message(self) -> str:
-        """One sentence on what it means."""
-        return _MESSAGES[self]
-
-
-_MESSAGES = {
-    Verdict.SEPARABLE: "theta puts every row on its right side; checked row by row",
-    Verdict.INSEPARABLE: "no hyperplane puts every row on its right side; proven from the rows themselves",
-    Verdict.UNDECIDED: "neither could be proven within the limits; the margin lies in the bracket given",
-}
+    SEPARABLE = "separable", "theta puts every row on its right side; checked row by row"
+    INSEPARABLE = "inseparable", "no hyperplane puts every row on its right side; proven from the rows themselves"
+    UNDECIDED = "undecided", "neither could be proven within the limits; the margin lies in the bracket given"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from math import inf, isfinite
 from typing import Any
 
@@ -24,36 +23,22 @@ from separatrix.engines.base import Sheet
 from separatrix.kernels.rows import norm
 from separatrix.newton import WIDE, Path, Rows, onto_gordan
 from separatrix.problem import Problem, Vector
+from separatrix.words import Word
 
 EPS = 2.0**-52
 TINY = 5e-324  # what a product may lose below float64's normal range
 NOTHING = 1e-13  # an upper end below this share of R is zero to rounding
 
 
-class MarginStatus(StrEnum):
+class MarginStatus(Word):
     """Why `max_margin` ended."""
 
-    CONVERGED = "converged"
-    NO_MARGIN = "no-margin"
-    ROUNDING = "rounding"
-    TIME_LIMIT = "time-limit"
-    STOPPED = "stopped"
-    PARTIAL = "partial"
-
-    @property
-    def message(self) -> str:
-        """One sentence on what it means."""
-        return _MESSAGES[self]
-
-
-_MESSAGES = {
-    MarginStatus.CONVERGED: "the bracket is as narrow as asked for",
-    MarginStatus.NO_MARGIN: "no margin beyond rounding; separate() says whether none exists, with a proof",
-    MarginStatus.ROUNDING: "rounding keeps the bracket from closing further; it holds all the same",
-    MarginStatus.TIME_LIMIT: "the time limit was reached; the bracket holds all the same",
-    MarginStatus.PARTIAL: "as far as the verdict needed it; max_margin() narrows it",
-    MarginStatus.STOPPED: "stopped by the callback; the bracket holds all the same",
-}
+    CONVERGED = "converged", "the bracket is as narrow as asked for"
+    NO_MARGIN = "no-margin", "no margin beyond rounding; separate() says whether none exists, with a proof"
+    ROUNDING = "rounding", "rounding keeps the bracket from closing further; it holds all the same"
+    TIME_LIMIT = "time-limit", "the time limit was reached; the bracket holds all the same"
+    STOPPED = "stopped", "stopped by the callback; the bracket holds all the same"
+    PARTIAL = "partial", "as far as the verdict needed it; max_margin() narrows it"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

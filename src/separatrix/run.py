@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from math import isinf
 from typing import Any, Literal
 
@@ -15,27 +14,17 @@ from separatrix.methods import Method
 from separatrix.problem import Problem, Vector
 from separatrix.shards import Sharded
 from separatrix.trace import Measure, Trace
+from separatrix.words import Word
 
 
-class Status(StrEnum):
-    """How a run ended; `message` says what that means."""
+class Status(Word):
+    """How a run ended."""
 
-    SEPARATED = "separated"
-    MAX_ITER = "max-iter"
-    STOPPED = "stopped"
-    INTERRUPTED = "interrupted"
-    ROUNDED = "rounded"
-
-    @property
-    def message(self) -> str:
-        """One sentence to act on."""
-        return {
-            Status.SEPARATED: "every row has a positive margin, checked on the raw data",
-            Status.MAX_ITER: "iteration budget spent; this proves nothing about separability, see separate()",
-            Status.STOPPED: "your stop rule or callback ended the run",
-            Status.INTERRUPTED: "interrupted from the keyboard; this is the run so far",
-            Status.ROUNDED: "a margin is zero to rounding: floats cannot tell whether this separates, see separate()",
-        }[self]
+    SEPARATED = "separated", "every row has a positive margin, checked on the raw data"
+    MAX_ITER = "max-iter", "iteration budget spent; this proves nothing about separability, see separate()"
+    STOPPED = "stopped", "your stop rule or callback ended the run"
+    INTERRUPTED = "interrupted", "interrupted from the keyboard; this is the run so far"
+    ROUNDED = "rounded", "a margin is zero to rounding: floats cannot tell whether this separates, see separate()"
 
 
 @dataclass(frozen=True)
