@@ -43,15 +43,29 @@ class MarginStatus(Word):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Margin:
-    """lower ≤ μ ≤ upper, and what proves it.
+    """A bracket lower ≤ μ ≤ upper on the widest margin, and what proves it.
 
     Attributes
     ----------
-    lower, upper : the bracket, in the units of X
-    theta : unit vector with every margin at least `lower` (the intercept, if any, last and beside the norm); where that
-        is 0, the one met on the way with the fewest rows on the wrong side
-    weights : λ, one weight per row, with ‖Zᵀλ‖ at most `upper`
-    support : rows with λ > 0
+    lower : float
+        The lower end, in the units of X.
+    upper : float
+        The upper end, in the units of X.
+    theta : ndarray
+        Unit vector with every margin at least `lower` (the intercept, if any, last and beside the norm); where that is
+        0, the one met on the way with the fewest rows on the wrong side.
+    weights : ndarray
+        The certificate λ, one weight per row, with ‖Zᵀλ‖ at most `upper`.
+    status : MarginStatus
+        Why it ended, with a sentence in `status.message`.
+    n_steps : int
+        Newton steps made.
+    seconds : float
+        The time it took.
+    support : ndarray of int
+        Rows with λ > 0.
+    relative_gap : float
+        The width of the bracket over its upper end.
     """
 
     lower: float
@@ -64,12 +78,12 @@ class Margin:
 
     @property
     def support(self) -> NDArray[np.intp]:
-        """Rows that the upper end rests on."""
+        """Rows that the upper end rests on: those with λ > 0."""
         return np.flatnonzero(self.weights)
 
     @property
     def relative_gap(self) -> float:
-        """(upper - lower)/upper, 0 where both are 0."""
+        """The width (upper - lower)/upper, 0 where both are 0."""
         return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
 
     def __str__(self) -> str:
@@ -80,7 +94,19 @@ class Margin:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback sees after each Newton step."""
+    """What a callback of `max_margin` sees after each Newton step.
+
+    Attributes
+    ----------
+    step : int
+        Steps made so far.
+    lower : float
+        The lower end of the bracket so far.
+    upper : float
+        Its upper end.
+    seconds : float
+        The time so far.
+    """
 
     step: int
     lower: float

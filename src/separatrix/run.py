@@ -33,17 +33,32 @@ class Run:
 
     Attributes
     ----------
-    status : how it ended, with a sentence in `status.message`
-    separated : whether `theta` puts every row on its right side, just checked on the raw data
-    n_iter : updates made; when the run stopped because it separated, the first t at which θ_t separates
-    theta : θ_t at finite step size, φ_t at step size ∞ (the last entry is the intercept's, if there is one)
-    phi : θ_t/γ, safe for any step size
-    bias : the value of the intercept's constant column, 0 without one: a row's score is a·θ[:-1] + bias θ[-1]
-    average : the mean of φ over all rows visited, where that was asked for
-    engine : the engine that was used
-    seconds : time spent on iterations and their set-up; recording and checkpoints are not counted
-    trace : columns over the recorded iterates
-    stats : what it cost: rows read, columns read and held, sweeps the perceptron began
+    method : str
+        The method's name.
+    step_size : float
+        The step size γ; ∞ for the perceptrons.
+    status : Status
+        How it ended, with a sentence in `status.message`.
+    separated : bool
+        Whether `theta` puts every row on its right side, just checked on the raw data.
+    n_iter : int
+        Updates made; when the run stopped because it separated, the first t at which θ_t separates.
+    theta : ndarray
+        The iterate θ_t at finite step size, φ_t at step size ∞ (the last entry is the intercept's, if there is one).
+    phi : ndarray
+        The iterate over the step size, φ_t = θ_t/γ, safe for any step size.
+    bias : float
+        The value of the intercept's constant column, 0 without one: a row's score is a·θ[:-1] + bias θ[-1].
+    average : ndarray or None
+        The mean of φ over all rows visited, where that was asked for.
+    engine : str
+        The engine that was used.
+    seconds : float
+        Time spent on iterations and their set-up; recording and checkpoints are not counted.
+    trace : Trace
+        Columns over the recorded iterates.
+    stats : dict of str to int
+        What it cost: rows read, columns read and held, sweeps the perceptron began.
     """
 
     method: str
