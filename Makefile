@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The oldest scikit-learn that is supported, in an environment of its own.
 OLDEST := .venv-oldest
 
-.PHONY: reproduce test test-oldest test-faults browser lint types bench clean
+.PHONY: reproduce test test-oldest test-faults browser lint types package bench clean
 
 # Where SEPARATRIX_DATA names the image files they are used, else scikit-learn's digits.
 reproduce: $(VENV)/installed
@@ -33,6 +33,10 @@ lint: $(VENV)/installed-dev
 
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
+
+# Wheel and sdist, installed and used from an empty folder: about two minutes.
+package: $(VENV)/installed-dev
+	$(BIN)/python scripts/check-packages
 
 bench: $(VENV)/installed-dev
 	$(BIN)/separatrix bench

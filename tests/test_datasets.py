@@ -285,7 +285,7 @@ def test_a_torn_eurosat_archive_gets_one_clear_sentence(eurosat):
 def test_eurosat_without_pillow_says_what_to_install(eurosat, monkeypatch):
     folder = eurosat([FOREST, ("AnnualCrop/AnnualCrop_1.jpg", (9,))])
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"pip install 'separatrix\[images\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'separatrix\[lab\]'"):
         load("eurosat", data_dir=folder)
 
 

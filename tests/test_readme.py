@@ -65,9 +65,8 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_the_version_is_the_same_everywhere():
-    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    citation = (TOP / "CITATION.cff").read_text(encoding="utf-8")
-    changes = (TOP / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert separatrix.__version__ == project["version"]
-    assert f"\nversion: {project['version']}\n" in citation
-    assert f"\n## [{project['version']}]" in changes
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    assert TOP / project["tool"]["hatch"]["version"]["path"] == Path(separatrix.__file__)
+    assert f"\nversion: {separatrix.__version__}\n" in (TOP / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## [{separatrix.__version__}]" in (TOP / "CHANGELOG.md").read_text(encoding="utf-8")

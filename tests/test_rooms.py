@@ -12,6 +12,7 @@ import separatrix
 PACKAGE = Path(separatrix.__file__).parent
 ROOMS = [
     "kernels",  # compiled loops over raw arrays
+    "words",
     "problem",
     "methods",
     "trace",
@@ -25,7 +26,7 @@ ROOMS = [
     "theory",
     "newton",  # one path to the margin's two ends
     "margin",
-    "certify",  # knows problem and shards alone
+    "certify",  # knows words, problem and shards alone
     "exact",
     "relations",
     "case",
@@ -48,6 +49,7 @@ ROOMS = [
     "cli_bench",
     "cli_solve",
     "cli",
+    "__main__",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))
 NAMED = {str(path.relative_to(PACKAGE)): path for path in FILES}

@@ -32,7 +32,26 @@ UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, Key
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often to save: `solve(..., checkpoint=Checkpoint("run.npz", every=5))`; `every` is in seconds."""
+    """Where and how often `solve` saves a run that it can continue from.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file, an npz of plain arrays.
+    every : float, default=30.0
+        Seconds between two savings.
+
+    Raises
+    ------
+    ValueError
+        If `every` is negative.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Checkpoint("run.npz", every=5)
+    Checkpoint(path='run.npz', every=5)
+    """
 
     path: str | os.PathLike[str]
     every: float = 30.0

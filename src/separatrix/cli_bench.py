@@ -88,6 +88,7 @@ def bench(
 def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
     """The speed suite, printed and as plain data."""
     from separatrix.bench import speed
+    from separatrix.bench.peers import torch_installed
     from separatrix.lab.table import render
 
     results: list[speed.Result] = []
@@ -98,6 +99,8 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
             results += speed.measure(name, X, y, case, alternations=alternations)
     for table in speed.tables(results, limit):
         console.print(render(table))
+    if not torch_installed():
+        progress("PyTorch was left out: pip install 'separatrix[torch]' to time it too.")
     start = speed.start_up()
     loads = [name for name in ("numba", "sklearn") if start[f"import_loads_{name}"]]
     console.print(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from numbers import Real
 from typing import Any
 
@@ -18,27 +17,16 @@ from separatrix.fragile import is_fragile
 from separatrix.margin import Margin, MarginStatus, Progress, check_time_limit, find_margin
 from separatrix.problem import Vector
 from separatrix.shards import Sharded, opened
+from separatrix.words import Word
 from separatrix.workset import margin_of_shards, settle_shards
 
 
-class Verdict(StrEnum):
+class Verdict(Word):
     """What `separate` found."""
 
-    SEPARABLE = "separable"
-    INSEPARABLE = "inseparable"
-    UNDECIDED = "undecided"
-
-    @property
-    def message(self) -> str:
-        """One sentence on what it means."""
-        return _MESSAGES[self]
-
-
-_MESSAGES = {
-    Verdict.SEPARABLE: "theta puts every row on its right side; checked row by row",
-    Verdict.INSEPARABLE: "no hyperplane puts every row on its right side; proven from the rows themselves",
-    Verdict.UNDECIDED: "neither could be proven within the limits; the margin lies in the bracket given",
-}
+    SEPARABLE = "separable", "theta puts every row on its right side; checked row by row"
+    INSEPARABLE = "inseparable", "no hyperplane puts every row on its right side; proven from the rows themselves"
+    UNDECIDED = "undecided", "neither could be proven within the limits; the margin lies in the bracket given"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,13 +35,22 @@ class Separation:
 
     Attributes
     ----------
-    status : "separable", "inseparable" or "undecided"
-    theta : a separator (the intercept last), None where there is none. Where no rounding of it separates, which takes
-        margins near 1e-16, it is the nearest float64 to the exact one in `proof.theta`
-    margin : the bracket on the margin as far as it was needed; `max_margin` narrows it
-    proof : what `verify` re-checks and `save_proof` writes; None where undecided
-    fragile : whether the verdict could turn if entries that look rounded changed by one part in 1e12
-    tool : what decided: "rows", "perceptron", "sample", "newton" or "exact"; "shards" for rows in files or on a cluster
+    status : Verdict
+        Whether the rows are "separable", "inseparable" or "undecided".
+    theta : ndarray or None
+        A separator (the intercept last), None where there is none. Where no rounding of it separates, which takes
+        margins near 1e-16, it is the nearest float64 to the exact one in `proof.theta`.
+    margin : Margin
+        The bracket on the margin as far as it was needed; `max_margin` narrows it.
+    proof : Proof or None
+        What `verify` re-checks and `save_proof` writes; None where undecided.
+    fragile : bool
+        Whether the verdict could turn if entries that look rounded changed by one part in 1e12.
+    tool : str
+        What decided: "rows", "perceptron", "sample", "newton" or "exact"; "shards" for rows in files or on a cluster;
+        "none" where nothing did.
+    seconds : float
+        The time it took.
     """
 
     status: Verdict
@@ -65,7 +62,22 @@ class Separation:
     seconds: float
 
     def verify(self, X: Any, y: Any, *, memory_limit: int | str | None = None) -> bool:
-        """Re-check the proof from the raw data, trusting nothing; False where there is none."""
+        """Re-check the proof from the raw data, trusting nothing.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, path, list of paths or Dask collection
+            The rows that the verdict is about.
+        y : array-like, path or str
+            Their labels.
+        memory_limit : int or str, optional
+            Bytes that the process may take while it reads rows from files, or text such as "1GB".
+
+        Returns
+        -------
+        bool
+            Whether the proof holds for these rows; False where there is none.
+        """
         return self.proof is not None and verify(self.proof, X, y, memory_limit=memory_limit)
 
     def __str__(self) -> str:
@@ -93,11 +105,44 @@ def separate(
 
     Parameters
     ----------
-    X, y : rows (dense or CSR, float32 or float64) and two-valued labels, the larger one +1; files and Dask collections
-        as in `solve`
-    fit_intercept : let the hyperplane miss the origin
-    time_limit : seconds after which "undecided" is an allowed answer; the step under way is finished first
-    memory_limit : bytes that the process may take while it reads rows from files, or text such as "1GB"
+    X : array, sparse matrix, data frame, path, list of paths or Dask collection
+        The rows a_i, as in `solve`; dense or CSR, float32 or float64.
+    y : array-like, path or str
+        Two-valued labels, the larger one +1, as in `solve`.
+    fit_intercept : bool, default=False
+        Let the hyperplane miss the origin.
+    time_limit : float, optional
+        Seconds after which "undecided" is an allowed answer; the step under way is finished first.
+    memory_limit : int or str, optional
+        Bytes that the process may take while it reads rows from files, or text such as "1GB".
+
+    Returns
+    -------
+    Separation
+        The verdict, a separator or the proof that there is none, and a bracket on the margin.
+
+    Raises
+    ------
+    ValueError
+        If the data are not numbers with labels of two values, or an option is out of range.
+
+    See Also
+    --------
+    verify : Check a proof against the rows.
+    max_margin : The separator with the widest margin.
+    diagnose : Which columns and rows are the cause, in words.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
+    >>> found = sx.separate(X, y, fit_intercept=True)
+    >>> print(found.status)
+    inseparable
+    >>> print(found.proof)
+    overlap by gordan on 4 rows: no θ has z_iᵀθ ≥ 0 in all rows and > 0 in one
+    >>> found.verify(X, y)
+    True
     """
     check_time_limit(time_limit)
     began = time.perf_counter()
@@ -146,20 +191,54 @@ def max_margin(
     callback: Callable[[Progress], Any] | None = None,
     memory_limit: int | str | None = None,
 ) -> Margin:
-    """The widest margin μ = max_{‖θ‖ ≤ 1} min_i z_iᵀθ as a bracket whose two ends are proven.
+    """The widest margin as a bracket whose two ends are proven.
+
+    ::
+
+        μ = max_{‖θ‖ ≤ 1} min_i z_iᵀθ
+
+    Where no separator exists μ = 0 and the upper end is driven there; `separate` turns that into a proof.
 
     Parameters
     ----------
-    X, y : rows (dense or CSR, float32 or float64) and two-valued labels, the larger one +1; files and Dask collections
-        as in `solve`
-    rtol : the bracket is closed when upper - lower ≤ rtol · upper
-    fit_intercept : also an intercept, which is not part of the norm, as in every hard-margin SVM
-    time_limit : seconds after which the bracket is returned as it is
-    callback : called with a `Progress` after each Newton step (each round, where rows are elsewhere); a true return
-        value stops
-    memory_limit : bytes that the process may take while it reads rows from files, or text such as "1GB"
+    X : array, sparse matrix, data frame, path, list of paths or Dask collection
+        The rows a_i, as in `solve`; dense or CSR, float32 or float64.
+    y : array-like, path or str
+        Two-valued labels, the larger one +1, as in `solve`.
+    rtol : float, default=1e-6
+        The bracket is closed when upper - lower ≤ rtol · upper.
+    fit_intercept : bool, default=False
+        Also an intercept, which is not part of the norm, as in every hard-margin SVM.
+    time_limit : float, optional
+        Seconds after which the bracket is returned as it is.
+    callback : callable, optional
+        Called with a `Progress` (step, lower, upper, seconds) after each Newton step, or each round where rows are
+        elsewhere; a true answer stops.
+    memory_limit : int or str, optional
+        Bytes that the process may take while it reads rows from files, or text such as "1GB".
 
-    Where no separator exists μ = 0 and the upper end is driven there; `separate` turns that into a proof.
+    Returns
+    -------
+    Margin
+        The bracket, with the θ and the weights that prove its ends.
+
+    Raises
+    ------
+    ValueError
+        If the data are not numbers with labels of two values, or an option is out of range.
+
+    See Also
+    --------
+    separate : Whether there is a separator at all.
+    MaxMarginClassifier : The same as a scikit-learn classifier.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[1.0, 0.0], [2.0, 2.0], [-1.0, 1.0]], [1, 1, -1]
+    >>> mu = sx.max_margin(X, y)
+    >>> print(f"{mu.lower:.4f} {mu.upper:.4f} {mu.support}")
+    0.8944 0.8944 [0 1 2]
     """
     if not isinstance(rtol, Real) or not 0 < float(rtol) < 1:
         raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")

@@ -56,33 +56,72 @@ def solve(
 
     Parameters
     ----------
-    X : rows a_i: array (float32 and float64 in C order are used in place), memory map, CSR/CSC matrix, data frame, Dask
-        array or frame, or the path of an .npy or .parquet file (or a list of them)
-    y : two-valued labels of any type; the larger value is +1. For .npy files also a path, for Parquet and Dask frames
-        the name of the column
-    method : "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron" or "perceptron"
-    step_size : γ in (0, ∞] for the logistic two, 1 by default; ∞ makes them the perceptrons
-    max_iter : updates to make at most
-    max_epochs : passes over the data to make at most: sweeps of the perceptron, updates of the others
-    engine : "dense", "lazy", "gram", or "auto"; the iterates are the same; `Gram(memory=…, dtype=…)` sets its options
-    theta0 : where to start, 0 by default
-    stop : "separated"; None to run on to max_iter; or a callable of the iterate, asked at each one
-    record : "log" (thinning geometrically), "all", a period, "epoch" (after each pass over the data), or None; the last
-        iterate is always recorded
-    sample_weight : s_i ≥ 0; whole numbers equal repeated rows, 0 removes a row; not for the perceptron
-    fit_intercept : append a constant column; its entry of θ comes last
-    intercept_scaling : the value of that column, or "auto" for a fifth of the rows' root mean square length
-    callback : called with every recorded iterate; a true answer ends the run
-    checkpoint : a file to save the run to every 30 s and continue from if it exists; `Checkpoint(path, every=…)`
-    random_state : seed for order="random"
-    order : the perceptron's next wrong row: "cyclic", "random" (a fresh permutation per sweep) or "most-wrong"
-    sharpness : also record λ_max of the Hessian (finite step sizes)
-    memory_limit : bytes that the process may take while it reads rows from files, or text such as "1GB"
-    progress : called some ten times a second with the iteration and the number of rows on the wrong side; costs nothing
+    X : array, memory map, sparse matrix, data frame, path, list of paths or Dask collection
+        The rows a_i. Arrays of float32 and float64 in C order are used in place; sparse matrices are CSR or CSC; paths
+        name .npy or .parquet files; Dask collections are arrays or frames.
+    y : array-like, path or str
+        Two-valued labels of any type; the larger value is +1. For .npy files also a path, for Parquet and Dask frames
+        the name of the column.
+    method : str, default="lr-gd"
+        One of "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron" and "perceptron".
+    step_size : float, optional
+        The step size γ in (0, ∞] of the logistic two, 1 by default; ∞ makes them the perceptrons.
+    max_iter : int, default=100_000
+        Updates to make at most.
+    max_epochs : int, optional
+        Passes over the data to make at most: sweeps of the perceptron, updates of the others.
+    engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
+        How the margins are kept up to date; the iterates are the same. `Gram(memory=…, dtype=…)` sets the options of
+        the last.
+    theta0 : array-like, optional
+        Where to start, 0 by default.
+    stop : "separated", None or callable, default="separated"
+        When to stop: at separation; with None not before `max_iter`; or when a callable says so, which is asked at each
+        iterate.
+    record : {"log", "all", "epoch"}, int or None, default="log"
+        Which iterates to record: thinning geometrically, all, after each pass over the data, one in so many, or none.
+        The last one is always recorded.
+    sample_weight : array-like, optional
+        Weights s_i ≥ 0; whole numbers equal repeated rows, 0 removes a row. Not for the perceptron.
+    fit_intercept : bool, default=False
+        Append a constant column; its entry of θ comes last.
+    intercept_scaling : float or "auto", default=1.0
+        The value of that column, or "auto" for a fifth of the rows' root mean square length.
+    callback : callable, optional
+        Called with every recorded iterate; a true answer ends the run.
+    checkpoint : path or Checkpoint, optional
+        A file to save the run to every 30 s, and to continue from if it exists; `Checkpoint(path, every=…)` sets the
+        time.
+    random_state : int or numpy.random.Generator, optional
+        The seed for order="random".
+    order : {"cyclic", "random", "most-wrong"}, default="cyclic"
+        The perceptron's next wrong row: in the order of X, in a fresh permutation per sweep, or the most wrong one.
+    sharpness : bool, default=False
+        Also record λ_max of the Hessian (finite step sizes).
+    memory_limit : int or str, optional
+        Bytes that the process may take while it reads rows from files, or text such as "1GB".
+    progress : callable, optional
+        Called some ten times a second with the iteration and the number of rows on the wrong side; nothing is computed
+        for it.
 
     Returns
     -------
     Run
+        The last iterate, how the run ended, and the trace of the way there.
+
+    Raises
+    ------
+    ValueError
+        If an option is none of those above, or the data are not numbers with labels of two values.
+    CheckpointError
+        If the checkpoint's file is damaged or belongs to another run.
+    ClusterError
+        If the scheduler or all workers of the Dask cluster are gone; the checkpoint, if any, is saved.
+
+    See Also
+    --------
+    separate : Decide with a proof whether there is such a θ at all.
+    bounds : The number of iterations after which each method must have separated.
 
     Examples
     --------

@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from math import inf, isfinite
 from typing import Any
 
@@ -24,49 +23,49 @@ from separatrix.engines.base import Sheet
 from separatrix.kernels.rows import norm
 from separatrix.newton import WIDE, Path, Rows, onto_gordan
 from separatrix.problem import Problem, Vector
+from separatrix.words import Word
 
 EPS = 2.0**-52
 TINY = 5e-324  # what a product may lose below float64's normal range
 NOTHING = 1e-13  # an upper end below this share of R is zero to rounding
 
 
-class MarginStatus(StrEnum):
+class MarginStatus(Word):
     """Why `max_margin` ended."""
 
-    CONVERGED = "converged"
-    NO_MARGIN = "no-margin"
-    ROUNDING = "rounding"
-    TIME_LIMIT = "time-limit"
-    STOPPED = "stopped"
-    PARTIAL = "partial"
-
-    @property
-    def message(self) -> str:
-        """One sentence on what it means."""
-        return _MESSAGES[self]
-
-
-_MESSAGES = {
-    MarginStatus.CONVERGED: "the bracket is as narrow as asked for",
-    MarginStatus.NO_MARGIN: "no margin beyond rounding; separate() says whether none exists, with a proof",
-    MarginStatus.ROUNDING: "rounding keeps the bracket from closing further; it holds all the same",
-    MarginStatus.TIME_LIMIT: "the time limit was reached; the bracket holds all the same",
-    MarginStatus.PARTIAL: "as far as the verdict needed it; max_margin() narrows it",
-    MarginStatus.STOPPED: "stopped by the callback; the bracket holds all the same",
-}
+    CONVERGED = "converged", "the bracket is as narrow as asked for"
+    NO_MARGIN = "no-margin", "no margin beyond rounding; separate() says whether none exists, with a proof"
+    ROUNDING = "rounding", "rounding keeps the bracket from closing further; it holds all the same"
+    TIME_LIMIT = "time-limit", "the time limit was reached; the bracket holds all the same"
+    STOPPED = "stopped", "stopped by the callback; the bracket holds all the same"
+    PARTIAL = "partial", "as far as the verdict needed it; max_margin() narrows it"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Margin:
-    """lower ≤ μ ≤ upper, and what proves it.
+    """A bracket lower ≤ μ ≤ upper on the widest margin, and what proves it.
 
     Attributes
     ----------
-    lower, upper : the bracket, in the units of X
-    theta : unit vector with every margin at least `lower` (the intercept, if any, last and beside the norm); where that
-        is 0, the one met on the way with the fewest rows on the wrong side
-    weights : λ, one weight per row, with ‖Zᵀλ‖ at most `upper`
-    support : rows with λ > 0
+    lower : float
+        The lower end, in the units of X.
+    upper : float
+        The upper end, in the units of X.
+    theta : ndarray
+        Unit vector with every margin at least `lower` (the intercept, if any, last and beside the norm); where that is
+        0, the one met on the way with the fewest rows on the wrong side.
+    weights : ndarray
+        The certificate λ, one weight per row, with ‖Zᵀλ‖ at most `upper`.
+    status : MarginStatus
+        Why it ended, with a sentence in `status.message`.
+    n_steps : int
+        Newton steps made.
+    seconds : float
+        The time it took.
+    support : ndarray of int
+        Rows with λ > 0.
+    relative_gap : float
+        The width of the bracket over its upper end.
     """
 
     lower: float
@@ -79,12 +78,12 @@ class Margin:
 
     @property
     def support(self) -> NDArray[np.intp]:
-        """Rows that the upper end rests on."""
+        """Rows that the upper end rests on: those with λ > 0."""
         return np.flatnonzero(self.weights)
 
     @property
     def relative_gap(self) -> float:
-        """(upper - lower)/upper, 0 where both are 0."""
+        """The width (upper - lower)/upper, 0 where both are 0."""
         return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
 
     def __str__(self) -> str:
@@ -95,7 +94,19 @@ class Margin:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback sees after each Newton step."""
+    """What a callback of `max_margin` sees after each Newton step.
+
+    Attributes
+    ----------
+    step : int
+        Steps made so far.
+    lower : float
+        The lower end of the bracket so far.
+    upper : float
+        Its upper end.
+    seconds : float
+        The time so far.
+    """
 
     step: int
     lower: float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from separatrix.certify import Proof
 from separatrix.frames import Design
 from separatrix.plot import coefficients
 from separatrix.problem import Problem
+from separatrix.words import Word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,27 +30,20 @@ ESTIMATE = {
 }
 
 
-class Kind(StrEnum):
+class Kind(Word):
     """The three cases of Albert and Anderson, and the case that could not be told."""
 
-    COMPLETE = "complete"
-    QUASI_COMPLETE = "quasi-complete"
-    OVERLAP = "overlap"
-    UNDECIDED = "undecided"
-
-    @property
-    def message(self) -> str:
-        """One sentence on what it means."""
-        return _MESSAGES[self]
-
-
-_MESSAGES = {
-    Kind.COMPLETE: "a hyperplane puts every row on its right side: the maximum likelihood estimate does not exist",
-    Kind.QUASI_COMPLETE: "some rows are predicted perfectly, none wrongly, the others lie on the boundary: the maximum "
-    "likelihood estimate does not exist",
-    Kind.OVERLAP: "no hyperplane divides the classes, not even weakly: the maximum likelihood estimate exists",
-    Kind.UNDECIDED: "the kind could not be proven within the limits",
-}
+    COMPLETE = (
+        "complete",
+        "a hyperplane puts every row on its right side: the maximum likelihood estimate does not exist",
+    )
+    QUASI_COMPLETE = (
+        "quasi-complete",
+        "some rows are predicted perfectly, none wrongly, the others lie on the boundary: the maximum likelihood "
+        "estimate does not exist",
+    )
+    OVERLAP = "overlap", "no hyperplane divides the classes, not even weakly: the maximum likelihood estimate exists"
+    UNDECIDED = "undecided", "the kind could not be proven within the limits"
 
 
 @dataclass(frozen=True)

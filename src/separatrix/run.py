@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from math import isinf
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,30 +15,20 @@ from separatrix.plot import compare
 from separatrix.problem import Problem, Vector
 from separatrix.shards import Sharded
 from separatrix.trace import Measure, Trace
+from separatrix.words import Word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Status(StrEnum):
-    """How a run ended; `message` says what that means."""
+class Status(Word):
+    """How a run ended."""
 
-    SEPARATED = "separated"
-    MAX_ITER = "max-iter"
-    STOPPED = "stopped"
-    INTERRUPTED = "interrupted"
-    ROUNDED = "rounded"
-
-    @property
-    def message(self) -> str:
-        """One sentence to act on."""
-        return {
-            Status.SEPARATED: "every row has a positive margin, checked on the raw data",
-            Status.MAX_ITER: "iteration budget spent; this proves nothing about separability, see separate()",
-            Status.STOPPED: "your stop rule or callback ended the run",
-            Status.INTERRUPTED: "interrupted from the keyboard; this is the run so far",
-            Status.ROUNDED: "a margin is zero to rounding: floats cannot tell whether this separates, see separate()",
-        }[self]
+    SEPARATED = "separated", "every row has a positive margin, checked on the raw data"
+    MAX_ITER = "max-iter", "iteration budget spent; this proves nothing about separability, see separate()"
+    STOPPED = "stopped", "your stop rule or callback ended the run"
+    INTERRUPTED = "interrupted", "interrupted from the keyboard; this is the run so far"
+    ROUNDED = "rounded", "a margin is zero to rounding: floats cannot tell whether this separates, see separate()"
 
 
 @dataclass(frozen=True)
@@ -48,17 +37,32 @@ class Run:
 
     Attributes
     ----------
-    status : how it ended, with a sentence in `status.message`
-    separated : whether `theta` puts every row on its right side, just checked on the raw data
-    n_iter : updates made; when the run stopped because it separated, the first t at which θ_t separates
-    theta : θ_t at finite step size, φ_t at step size ∞ (the last entry is the intercept's, if there is one)
-    phi : θ_t/γ, safe for any step size
-    bias : the value of the intercept's constant column, 0 without one: a row's score is a·θ[:-1] + bias θ[-1]
-    average : the mean of φ over all rows visited, where that was asked for
-    engine : the engine that was used
-    seconds : time spent on iterations and their set-up; recording and checkpoints are not counted
-    trace : columns over the recorded iterates
-    stats : what it cost: rows read, columns read and held, sweeps the perceptron began
+    method : str
+        The method's name.
+    step_size : float
+        The step size γ; ∞ for the perceptrons.
+    status : Status
+        How it ended, with a sentence in `status.message`.
+    separated : bool
+        Whether `theta` puts every row on its right side, just checked on the raw data.
+    n_iter : int
+        Updates made; when the run stopped because it separated, the first t at which θ_t separates.
+    theta : ndarray
+        The iterate θ_t at finite step size, φ_t at step size ∞ (the last entry is the intercept's, if there is one).
+    phi : ndarray
+        The iterate over the step size, φ_t = θ_t/γ, safe for any step size.
+    bias : float
+        The value of the intercept's constant column, 0 without one: a row's score is a·θ[:-1] + bias θ[-1].
+    average : ndarray or None
+        The mean of φ over all rows visited, where that was asked for.
+    engine : str
+        The engine that was used.
+    seconds : float
+        Time spent on iterations and their set-up; recording and checkpoints are not counted.
+    trace : Trace
+        Columns over the recorded iterates.
+    stats : dict of str to int
+        What it cost: rows read, columns read and held, sweeps the perceptron began.
     """
 
     method: str

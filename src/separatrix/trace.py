@@ -39,7 +39,41 @@ WHOLE = ("iteration", "errors")
 class Trace(Mapping[str, NDArray[Any]]):
     """Columns of equal length, one entry per recorded iterate.
 
-    `trace["errors"]` and the like are arrays; `to_pandas()` gives a frame. `loss_name` says which loss was recorded.
+    A mapping from the names of the columns to arrays: `trace["errors"]` and the like.
+
+    ========== ==========================================================================================
+    column     per recorded iterate
+    ========== ==========================================================================================
+    iteration  its number t
+    errors     rows on the wrong side
+    accuracy   the share of rows, by weight, on the right side
+    loss       the loss that `loss_name` names
+    grad_norm  ‖(1/n) Σ w_i z_i‖ for every method, never the normalised step
+    theta_norm ‖θ‖
+    min_margin min_i z_iᵀθ/‖θ‖, NaN at θ = 0
+    seconds    time spent up to it
+    sharpness  λ_max of the Hessian, where it was asked for
+    ========== ==========================================================================================
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray
+        The columns by name.
+    loss_name : str
+        Which loss was recorded.
+
+    Attributes
+    ----------
+    loss_name : str
+        Which loss was recorded: the "logistic loss" (1/n) Σ log(1 + exp(-z_iᵀθ)), or at step size ∞ the "perceptron
+        loss" (1/n) Σ max(0, -m̂_i).
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> run = sx.solve(*sx.two_samples(), step_size=10.0)
+    >>> run.trace["errors"].tolist(), run.trace.loss_name
+    ([2, 1, 0], 'logistic loss')
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]], loss_name: str) -> None:
@@ -61,9 +95,22 @@ class Trace(Mapping[str, NDArray[Any]]):
         return f"Trace({len(self['iteration'])} iterates; {', '.join(self._columns)}; loss is the {self.loss_name})"
 
     def to_pandas(self) -> pd.DataFrame:
-        """The trace as a pandas frame."""
-        import pandas as pd
+        """The trace as a pandas frame.
 
+        Returns
+        -------
+        pandas.DataFrame
+            One row per recorded iterate.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("a trace becomes a frame with pandas: pip install 'separatrix[frames]'.") from None
         return pd.DataFrame(self._columns)
 
 

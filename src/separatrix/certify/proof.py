@@ -22,7 +22,6 @@ import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path
@@ -30,6 +29,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from separatrix.words import Word
 
 FORMAT = "separatrix proof 1"
 LARGEST = 2.0**1023  # of plain numbers
@@ -40,26 +41,16 @@ class ProofError(ValueError):
     """A proof file that cannot be read."""
 
 
-class Claim(StrEnum):
+class Claim(Word):
     """What is proven of the rows z_i = y_i a_i."""
 
-    SEPARABLE = "separable"
-    INSEPARABLE = "inseparable"
-    QUASI_COMPLETE = "quasi-complete"
-    OVERLAP = "overlap"
-
-    @property
-    def message(self) -> str:
-        """One sentence on what it means."""
-        return _MESSAGES[self]
-
-
-_MESSAGES = {
-    Claim.SEPARABLE: "some θ has z_iᵀθ > 0 in every row",
-    Claim.INSEPARABLE: "no θ has z_iᵀθ > 0 in every row",
-    Claim.QUASI_COMPLETE: "no θ has z_iᵀθ > 0 in every row, but some θ has z_iᵀθ ≥ 0 in all and > 0 in some",
-    Claim.OVERLAP: "no θ has z_iᵀθ ≥ 0 in all rows and > 0 in one",
-}
+    SEPARABLE = "separable", "some θ has z_iᵀθ > 0 in every row"
+    INSEPARABLE = "inseparable", "no θ has z_iᵀθ > 0 in every row"
+    QUASI_COMPLETE = (
+        "quasi-complete",
+        "no θ has z_iᵀθ > 0 in every row, but some θ has z_iᵀθ ≥ 0 in all and > 0 in some",
+    )
+    OVERLAP = "overlap", "no θ has z_iᵀθ ≥ 0 in all rows and > 0 in one"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

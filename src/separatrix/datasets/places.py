@@ -28,7 +28,10 @@ def data_folder(data_dir: str | os.PathLike[str] | None) -> Path:
         return Path(named)
     cache = cache_folder()
     if cache is None:
-        raise FileNotFoundError(f"no data folder: give data_dir or set the environment variable {VARIABLE}.")
+        raise FileNotFoundError(
+            f"no data folder: give data_dir, set the environment variable {VARIABLE}, or pip install 'separatrix[lab]' "
+            "to use the user's cache folder."
+        )
     return cache
 
 

@@ -234,7 +234,7 @@ def _jpeg(raw: bytes, member: str) -> Pixels:
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
-        raise ImportError("EuroSAT's images are JPEG files: pip install 'separatrix[images]' to read them.") from None
+        raise ImportError("EuroSAT's images are JPEG files: pip install 'separatrix[lab]' to read them.") from None
     bombs = (Image.DecompressionBombError, Image.DecompressionBombWarning)
     try:
         picture = Image.open(io.BytesIO(raw), formats=("JPEG",))

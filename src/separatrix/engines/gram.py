@@ -41,10 +41,26 @@ SHORT_REFRESH = 100
 
 @dataclass(frozen=True)
 class Gram:
-    """Options of the gram engine: `solve(..., engine=Gram(dtype="float32", memory=500e6))`.
+    """Options of the gram engine.
 
-    memory : bytes for cached columns; by default a quarter of the machine's memory, at most 2 GB
-    dtype : of the columns, "float64" (exact wrong sets) or "float32" (half the memory)
+    Parameters
+    ----------
+    memory : float, optional
+        Bytes for cached columns; by default a quarter of the machine's memory, at most 2 GB.
+    dtype : {"float64", "float32"}, default="float64"
+        The type of the columns: exact wrong sets, or half the memory.
+
+    Raises
+    ------
+    ValueError
+        If `memory` is not positive or `dtype` is another type.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y, _ = sx.planted(100, 50)
+    >>> sx.solve(X, y, "batch-perceptron", engine=sx.Gram(dtype="float32", memory=500e6)).engine
+    'gram'
     """
 
     memory: float | None = None
@@ -57,7 +73,20 @@ class Gram:
             raise ValueError(f"Gram memory must be positive (bytes), got {self.memory!r}.")
 
     def slots(self, n: int, extra: int = 0) -> int:
-        """How many columns of n entries fit, with so many extra bytes per entry."""
+        """How many columns fit.
+
+        Parameters
+        ----------
+        n : int
+            Entries of a column.
+        extra : int, default=0
+            Bytes per entry beside those of `dtype`.
+
+        Returns
+        -------
+        int
+            The number of columns, at most n.
+        """
         memory = min(2e9, physical_memory() / 4) if self.memory is None else self.memory
         return min(n, int(memory // (n * (np.dtype(self.dtype).itemsize + extra))))
 

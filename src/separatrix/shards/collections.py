@@ -26,8 +26,10 @@ def is_frame(x: Any) -> bool:
 
 def client_if_any() -> Any:
     """The Dask client of the context, or None."""
-    from distributed import default_client
-
+    try:
+        from distributed import default_client
+    except ImportError:
+        raise ImportError("Dask data need Dask's scheduler: pip install 'separatrix[dask]'.") from None
     try:
         return default_client()
     except ValueError:

@@ -1,0 +1,89 @@
+"""Every extra that is named exists, and what needs one says which, in one sentence."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import separatrix
+from separatrix.shards import collections
+
+TOP = Path(__file__).parent.parent
+EXTRAS = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+PAGES = [TOP / "README.md", TOP / "CONTRIBUTING.md", TOP / "Makefile", TOP / "pyproject.toml"]
+PAGES += [*(TOP / "docs").rglob("*.md"), *(TOP / "src").rglob("*.py")]
+NAMED = [
+    (str(page.relative_to(TOP)), extra)
+    for page in PAGES
+    for names in re.findall(r"""(?:separatrix|['"]\.)\[([^\]]*)\]""", page.read_text(encoding="utf-8"))
+    for extra in names.replace(" ", "").split(",")
+]
+
+
+def test_every_extra_that_is_named_exists():
+    assert {extra for _, extra in NAMED} >= {"lab", "dask", "frames", "exact", "torch"}
+    assert [(where, extra) for where, extra in NAMED if extra not in EXTRAS] == []
+
+
+def test_the_extra_all_is_all_of_them():
+    (everything,) = EXTRAS["all"]
+    assert everything == f"separatrix[{','.join(name for name in EXTRAS if name not in ('all', 'dev'))}]"
+
+
+def test_a_trace_without_pandas_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    run = separatrix.solve(*separatrix.two_samples())
+    with pytest.raises(ImportError, match=r"pip install 'separatrix\[frames\]'"):
+        run.trace.to_pandas()
+
+
+def test_dask_data_without_its_scheduler_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install 'separatrix\[dask\]'"):
+        collections.current_client()
+
+
+WITHOUT = """
+import sys
+sys.modules.update(dict.fromkeys({hidden!r}))
+sys.argv = ["separatrix", *{words!r}]
+from separatrix.cli import app
+app()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "hidden", "extra"),
+    [
+        (["reproduce", "table-1-a"], ["matplotlib"], "lab"),
+        (["datasets", "fetch", "mnist", "--data-dir", "d"], ["pooch"], "lab"),
+        (["datasets", "list"], ["pooch"], "lab"),
+        (["diagnose", "t.parquet", "--target", "y"], ["polars", "pandas", "pyarrow"], "frames"),
+        (["solve", "t.parquet", "--target", "y", "--memory-limit", "1GB"], ["pyarrow"], "dask"),
+        (["solve", "X.npy", "--labels", "y.npy", "--scheduler", "tcp://127.0.0.1:1"], ["distributed"], "dask"),
+    ],
+)
+def test_a_command_without_its_extra_names_it_and_exits_with_2(words, hidden, extra, tmp_path, monkeypatch):
+    monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    np.save(tmp_path / "X.npy", np.eye(2))
+    np.save(tmp_path / "y.npy", np.array([0, 1]))
+    command = [sys.executable, "-c", WITHOUT.format(words=words, hidden=hidden)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("separatrix: ")
+    assert f"separatrix[{extra}]" in done.stderr
+
+
+@pytest.mark.parametrize(("words", "status"), [(["--version"], 0), (["verify"], 2), (["reproduec"], 2)])
+def test_python_m_is_the_command_of_that_name(words, status):
+    done = subprocess.run([sys.executable, "-m", "separatrix", *words], capture_output=True, text=True)
+    assert done.returncode == status
+    assert "__main__" not in done.stdout + done.stderr
+    assert (done.stdout or done.stderr).lstrip().startswith(("separatrix ", "Usage: separatrix "))
