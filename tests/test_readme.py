@@ -1,4 +1,4 @@
-"""Every Python block of the README and the docs runs, and prints what the page says it prints."""
+"""Every block of Python and every command of the README and the docs runs, and prints what the page says."""
 
 from __future__ import annotations
 
@@ -6,20 +6,35 @@ import contextlib
 import doctest
 import io
 import re
+import shlex
+import shutil
 import tomllib
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
+import typer
+from typer.testing import CliRunner
 
 import separatrix
+from separatrix.cli import app
 from separatrix.methods import TABLE
 
 TOP = Path(__file__).parent.parent
 PAGES = sorted([TOP / "README.md", *(TOP / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
-EXAMPLES = [
-    (page.name, *match.groups()) for page in PAGES for match in BLOCK.finditer(page.read_text(encoding="utf-8"))
-]
+BLOCK = r"^```{}\n(.*?)^```\n(?:\n^```text\n(.*?)^```$)?"
+
+
+def blocks(language):
+    """Page, contents and shown output of every block in this language."""
+    pattern = re.compile(BLOCK.format(language), re.MULTILINE | re.DOTALL)
+    return [(page.name, *found.groups()) for page in PAGES for found in pattern.finditer(page.read_text("utf-8"))]
+
+
+EXAMPLES = blocks("python")
+COMMANDS = blocks("sh")
+OTHERS = ("make", "pip", "python")  # set-up, which `.ci/run` and `make package` do; a web server
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::ResourceWarning")  # Dask's own
@@ -32,6 +47,39 @@ def test_examples_print_what_their_page_says(page, code, expected, tmp_path, mon
     assert out.getvalue() == (expected or "")
 
 
+@pytest.mark.parametrize(("page", "lines", "expected"), COMMANDS)
+def test_commands_print_what_their_page_says(page, lines, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(TOP / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.py"))
+    X, y, _ = separatrix.planted(200, 3, margin=0.2)
+    np.save("rows.npy", X)
+    np.save("labels.npy", y)
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "label": y}).write_parquet("table.parquet")
+    out = ""
+    for line in lines.splitlines():
+        words = shlex.split(line, comments=True)
+        if words and words[0] not in OTHERS:
+            assert words[0] == "separatrix", f"{page} has a command that no test knows: {line}"
+            out += ran(words[1:])
+    assert expected is None or out == expected
+
+
+def ran(words):
+    """What the command prints; of those that take minutes or the network only the words are checked."""
+    piped = Path(words[words.index("<") + 1]).read_bytes() if "<" in words else None
+    words = words[: words.index("<")] if "<" in words else words
+    command = typer.main.get_command(app)
+    for name in words[:2] if words[0] == "datasets" else words[:1]:
+        command = command.commands[name]
+    if words[0] in ("reproduce", "bench", "datasets"):
+        command.make_context(" ".join(words), words[2 if words[0] == "datasets" else 1 :])
+        return ""
+    done = CliRunner().invoke(app, words, input=piped)
+    assert done.exit_code in (0, 1), done.output
+    assert done.stderr == ""
+    return done.stdout
+
+
 @pytest.mark.parametrize(
     "name", [name for name in separatrix.__all__ if ">>>" in (getattr(separatrix, name).__doc__ or "")]
 )
@@ -42,14 +90,15 @@ def test_examples_of_docstrings_print_what_they_say(name):
         assert runner.summarize(verbose=False).failed == 0
 
 
-def test_every_python_block_is_found():
-    fences = sum(page.read_text(encoding="utf-8").count("```python") for page in PAGES)
-    assert len(EXAMPLES) == fences >= 2
+def test_every_block_is_found():
+    for language, found in (("python", EXAMPLES), ("sh", COMMANDS)):
+        fences = sum(page.read_text(encoding="utf-8").count(f"```{language}\n") for page in PAGES)
+        assert len(found) == fences >= 2
 
 
 def test_the_readme_lists_every_method():
     text = (TOP / "README.md").read_text(encoding="utf-8")
-    assert all(f"| `{name}` |" in text for name in TABLE)
+    assert all(f"| `{name}`" in text for name in TABLE)
 
 
 def test_the_readmes_make_targets_exist():
