@@ -235,10 +235,10 @@ def max_margin(
     Examples
     --------
     >>> import separatrix as sx
-    >>> X, y = [[1.0, 0.0], [2.0, 2.0], [-1.0, 1.0]], [1, 1, -1]
+    >>> X, y = [[2, 1], [-2, 1], [5, 0]], [1, -1, 1]
     >>> mu = sx.max_margin(X, y)
     >>> print(f"{mu.lower:.4f} {mu.upper:.4f} {mu.support}")
-    0.8944 0.8944 [0 1 2]
+    2.0000 2.0000 [0 1]
     """
     if not isinstance(rtol, Real) or not 0 < float(rtol) < 1:
         raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")

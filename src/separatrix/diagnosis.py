@@ -47,11 +47,38 @@ def diagnose(
 
     Parameters
     ----------
-    X : a data frame (pandas, polars and others through narwhals, or a dict of columns), or an array or CSR matrix
-    y : the name of the outcome's column in a frame, or one label per row; two classes or more
-    fit_intercept : whether the model has an intercept
-    missing : for frames, "error" or "drop": what to do with rows that have missing values
-    time_limit : seconds after which answers may be left open
+    X : data frame, dict of columns, array or CSR matrix
+        The columns of the model. Frames are those of pandas, polars and others through narwhals.
+    y : str or array-like
+        The name of the outcome's column in a frame, or one label per row; two classes or more.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    missing : {"error", "drop"}, default="error"
+        For frames, what to do with rows that have missing values.
+    time_limit : float, optional
+        Seconds after which answers may be left open.
+
+    Returns
+    -------
+    Diagnosis
+        The kind, the coefficients without a finite estimate, the rows that cause it, and advice.
+
+    Raises
+    ------
+    ValueError
+        If there is one class only or far too many, a column is missing or of no use, or values are missing.
+
+    See Also
+    --------
+    separate : The verdict and its proof alone, also for rows larger than memory.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> patients = {"icu": [1, 1, 0, 0, 0, 0], "age": [55, 66, 61, 70, 44, 52], "died": [1, 1, 0, 1, 0, 1]}
+    >>> found = sx.diagnose(patients, "died")
+    >>> print(found.kind, found.infinite, found.mle_exists)
+    quasi-complete ('icu',) False
     """
     began = time.perf_counter()
     check_time_limit(time_limit)

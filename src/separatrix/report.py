@@ -48,7 +48,17 @@ class Kind(Word):
 
 @dataclass(frozen=True)
 class Pair:
-    """Two of several classes by themselves."""
+    """Two of several classes by themselves.
+
+    Attributes
+    ----------
+    first : str
+        One class.
+    second : str
+        The other.
+    kind : Kind
+        The kind of separation between the two.
+    """
 
     first: str
     second: str
@@ -61,15 +71,40 @@ class Diagnosis:
 
     Attributes
     ----------
-    kind : "complete", "quasi-complete", "overlap" or "undecided"
-    columns : each coefficient's direction over the recession cone: "0" (finite), "+", "-", "either", "aliased", "?"
-    rows : the rows on the separated side, by their position in the data given
-    aliased : columns that are exact combinations of others, and which
-    facts : sentences on single columns that separate by themselves
-    advice : what to do next
-    fragile : whether the kind could turn if entries that look rounded changed by one part in 1e12
-    proof : of the kind (two classes); `verify(proof, X, y)` re-checks it
-    pairs : with more than two classes, the kind of each pair by itself
+    kind : Kind
+        The kind: "complete", "quasi-complete", "overlap" or "undecided".
+    columns : mapping of str to str
+        Each coefficient's direction over the recession cone: "0" (finite), "+", "-", "either", "aliased", "?".
+    rows : ndarray of int
+        The rows on the separated side, by their position in the data given.
+    aliased : mapping of str to str
+        Columns that are exact combinations of others, and which.
+    advice : str
+        What to do next.
+    facts : tuple of str
+        Sentences on single columns that separate by themselves.
+    notes : tuple of str
+        Sentences on how the columns of a frame were read.
+    fragile : bool
+        Whether the kind could turn if entries that look rounded changed by one part in 1e12.
+    proof : Proof or None
+        The proof of the kind (two classes); `verify(proof, X, y)` re-checks it.
+    pairs : tuple of Pair
+        With more than two classes, the kind of each pair by itself.
+    target : str
+        The name of the outcome.
+    counts : mapping of str to int
+        Rows of each class.
+    n : int
+        Rows in all, without those left out.
+    dropped : int
+        Rows left out for missing values.
+    seconds : float
+        The time it took.
+    mle_exists : bool or None
+        Whether the logistic maximum likelihood estimate exists; None where undecided.
+    infinite : tuple of str
+        The coefficients that run off to +∞ or -∞.
     """
 
     kind: Kind
@@ -169,7 +204,13 @@ class Diagnosis:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the proof's numbers, in types that JSON knows."""
+        """Everything but the proof's numbers, in types that JSON knows.
+
+        Returns
+        -------
+        dict
+            The attributes by name.
+        """
         return {
             "kind": str(self.kind),
             "mle_exists": self.mle_exists,

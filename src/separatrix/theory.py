@@ -34,6 +34,8 @@ class Bracket(Protocol):
 def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0) -> dict[str, float]:
     """Iterations after which each method has separated the data, from θ_0 = 0, by method name.
 
+    ::
+
         batch-perceptron               n R²/μ²
         normalized-batch-perceptron      R²/μ²
         perceptron                       R²/μ²                                 (Novikoff 1962)
@@ -44,10 +46,37 @@ def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0) -> 
 
     Parameters
     ----------
-    n : number of rows
-    R : the longest row, max ‖a_i‖
-    mu : the margin μ, or anything with an end `lower`; a lower bound on μ gives a valid, larger bound
-    step_size : γ in (0, ∞]
+    n : int
+        Number of rows.
+    R : float
+        The longest row, max ‖a_i‖.
+    mu : float or Margin
+        The margin μ, or anything with an end `lower`; a lower bound on μ gives a valid, larger bound.
+    step_size : float, default=1.0
+        The step size γ in (0, ∞].
+
+    Returns
+    -------
+    dict of str to float
+        The bound of each method.
+
+    Raises
+    ------
+    ValueError
+        If μ is not positive or exceeds R, or another number is out of range.
+
+    See Also
+    --------
+    max_margin : A bracket on μ.
+    solve : The methods themselves.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> most = sx.bounds(1000, 5**0.5 / 2, 0.5, step_size=100.0)
+    >>> {name: round(count) for name, count in most.items()}  # doctest: +NORMALIZE_WHITESPACE
+    {'lr-gd': 11216, 'normalized-lr-gd': 6, 'batch-perceptron': 5000, 'normalized-batch-perceptron': 5,
+     'perceptron': 5}
     """
     n = _count("n", n, at_least=1)
     R = _positive("R", R)
@@ -67,7 +96,27 @@ def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0) -> 
 def worst_case(n: int) -> tuple[Matrix, Labels]:
     """The lower bound's data: one row (½, -1) of class 1 and n-1 rows (-½, -1) of class -1.
 
-    μ = ½ and R² = 5/4 whatever n is, yet the batch perceptron needs `worst_case_count(n)` ≈ 0.3 n iterations.
+    The margin is μ = ½ and R² = 5/4 whatever n is, yet the batch perceptron needs about 0.3 n iterations, exactly
+    `separatrix.theory.worst_case_count(n)`.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, at least 2.
+
+    Returns
+    -------
+    X : ndarray of shape (n, 2)
+        The rows.
+    y : ndarray of shape (n,)
+        Their labels, 1 or -1.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = sx.worst_case(1000)
+    >>> sx.solve(X, y, "batch-perceptron").n_iter
+    301
     """
     n = _count("n", n, at_least=2)
     X = np.tile([-0.5, -1.0], (n, 1))
@@ -90,8 +139,22 @@ def worst_case_count(n: int) -> int:
 def two_samples() -> tuple[Matrix, Labels]:
     """Data where loss and gradient mislead: (1, -1) of class 1 and (-1, -4) of class -1.
 
-    lr-gd from 0 has θ_1/γ = (½, ¾) and θ_2/γ → (1, ¼), a separator. As γ → ∞ the loss is ∞ at θ_1 and 0 at θ_2, the
+    From 0, lr-gd has θ_1/γ = (½, ¾) and θ_2/γ → (1, ¼), a separator. As γ → ∞ the loss is ∞ at θ_1 and 0 at θ_2, the
     gradient's norm √2/2 and then 0.
+
+    Returns
+    -------
+    X : ndarray of shape (2, 2)
+        The rows.
+    y : ndarray of shape (2,)
+        Their labels, 1 and -1.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> run = sx.solve(*sx.two_samples(), "lr-gd", step_size=1e6)
+    >>> run.phi.tolist(), run.trace["loss"].round(1).tolist()
+    ([1.0, 0.25], [0.7, 125000.0, 0.0])
     """
     return np.array([[1.0, -1.0], [-1.0, -4.0]]), np.array([1, -1])
 
@@ -99,13 +162,40 @@ def two_samples() -> tuple[Matrix, Labels]:
 def planted(
     n: int, d: int, *, margin: float = 0.1, offset: float = 0.0, random_state: Any = 0
 ) -> tuple[Matrix, Labels, Matrix]:
-    """Random rows that a known unit vector u separates with at least this margin; returns X, y and u.
+    """Random rows that a known unit vector u separates with at least this margin.
 
     Draw u, draw z_i from the standard normal law, turn it so that z_i·u ≥ 0, add `margin` times u. Labels are random;
     the first two rows are one of each class. μ ≥ margin holds to rounding, and μ itself is larger.
 
-    `offset` is the length of one random vector, orthogonal to u, that is added to every a_i: like the mean of images,
-    it leaves the planted margin as it is and makes the rows long, hence the problem hard.
+    Parameters
+    ----------
+    n : int
+        Number of rows, at least 2.
+    d : int
+        Number of columns.
+    margin : float, default=0.1
+        The planted margin.
+    offset : float, default=0.0
+        The length of one random vector, orthogonal to u, that is added to every a_i: like the mean of images, it leaves
+        the planted margin as it is and makes the rows long, hence the problem hard.
+    random_state : int, numpy.random.Generator or None, default=0
+        The seed.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d)
+        The rows.
+    y : ndarray of shape (n,)
+        Their labels, 1 or -1.
+    u : ndarray of shape (d,)
+        The planted vector.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y, u = sx.planted(200, 5, margin=0.3)
+    >>> bool((y * (X @ u)).min() > 0.299)
+    True
     """
     n, d = _count("n", n, at_least=2), _count("d", d, at_least=1)
     margin = _positive("margin", margin)
@@ -134,8 +224,43 @@ def imbalanced(
 ) -> tuple[Any, NDArray[Any]]:
     """The appendix's imbalanced data: a random `fraction` of the rows, then every row of one class `repeat` times.
 
-    Rows keep their order and copies stand together. `label` is the class to repeat, the larger one when not given (the
-    paper does not say which). X may be an array or a CSR matrix.
+    Rows keep their order and copies stand together.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+        The rows.
+    y : array-like
+        Their labels.
+    fraction : float, default=0.1
+        The share of the rows to keep, in (0, 1].
+    repeat : int, default=10
+        How often to repeat the rows of the class.
+    label : object, optional
+        The class to repeat, the larger one when not given (the paper does not say which).
+    random_state : int, numpy.random.Generator or None, default=0
+        The seed of the choice.
+
+    Returns
+    -------
+    X : array or CSR matrix
+        The rows kept, with their copies.
+    y : ndarray
+        Their labels.
+
+    Raises
+    ------
+    ValueError
+        If the rows kept are of one class, or an option is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> X, y, _ = sx.planted(1000, 3)
+    >>> few, labels = sx.imbalanced(X, y, fraction=0.1, repeat=10)
+    >>> np.unique(labels, return_counts=True)[1].tolist()
+    [59, 410]
     """
     y = np.asarray(y)
     X = X if getattr(X, "format", None) == "csr" else np.asarray(X)

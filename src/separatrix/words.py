@@ -24,4 +24,4 @@ class Word(StrEnum):
         super().__init_subclass__(**options)
         members = [f'{m.name} : "{m}"\n    {m.message[0].upper()}{m.message[1:]}.' for m in cls]
         told = [*members, "message : str", "    One sentence on what the member means."]
-        cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", "Attributes", "----------", *told])
+        cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", "Attributes", "----------", *told, ""])

@@ -30,7 +30,37 @@ EXACT_ENTRIES = 20_000_000  # products that the exact sums of the Cholesky argum
 
 
 def verify(proof: Proof, X: Any, y: Any, *, memory_limit: int | str | None = None) -> bool:
-    """Whether the proof holds for these data, re-computed from the raw rows, wherever they are (see `solve`)."""
+    """Whether the proof holds for these data, re-computed from the raw rows, wherever they are.
+
+    Parameters
+    ----------
+    proof : Proof
+        The proof, of whatever origin.
+    X : array, sparse matrix, data frame, path, list of paths or Dask collection
+        The rows that it is about, in the same order; see `solve`.
+    y : array-like, path or str
+        Their labels.
+    memory_limit : int or str, optional
+        Bytes that the process may take while it reads rows from files, or text such as "1GB".
+
+    Returns
+    -------
+    bool
+        True if every number of the proof was found to be right; False also for rows of another number or length.
+
+    See Also
+    --------
+    separate : Find a proof.
+    load_proof : Read one from a file.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = sx.two_samples()
+    >>> proof = sx.separate(X, y).proof
+    >>> sx.verify(proof, X, y), sx.verify(proof, -X, y)
+    (True, False)
+    """
     with opened(X, y, fit_intercept=proof.intercept, memory_limit=memory_limit) as problem:
         return check(proof, problem)
 

@@ -63,6 +63,40 @@ class Proof:
       columns are exact combinations of K on B, so the solution solves them too.
     - quasi-complete: the same, and a θ with Zθ ≥ 0, Zθ ≠ 0.
     - overlap: λ > 0 on every row; or, by the Cholesky argument, with the relations holding on every row.
+
+    Attributes
+    ----------
+    claim : Claim
+        What is proven.
+    n : int
+        Rows of X.
+    d : int
+        Columns of X.
+    intercept : bool
+        Whether a constant column is appended, with index d.
+    theta : tuple of float or Fraction, or None
+        One number per column (the intercept last).
+    rows : tuple of int or None
+        The rows B that carry weights.
+    weights : tuple of float or Fraction, or None
+        One positive number λ_i per row of B.
+    columns : tuple of int or None
+        The columns K of the Cholesky argument; None where Zᵀλ = 0 exactly.
+    relations : mapping of int to mapping of int to float or Fraction
+        For columns j outside K, the columns k and numbers c with column j = Σ c · column k, exactly; all others are
+        zero.
+    well_formed : bool
+        Whether checking makes sense at all.
+    float_weights : ndarray
+        The weights over the largest of them.
+    argument : str
+        The argument in a word.
+
+    See Also
+    --------
+    verify : Check a proof against the rows.
+    save_proof : Write a proof to a file.
+    load_proof : Read it back.
     """
 
     claim: Claim
@@ -106,7 +140,7 @@ class Proof:
 
     @property
     def argument(self) -> str:
-        """In a word: separator, zero-row, contradiction, gordan or cholesky."""
+        """The argument in a word: separator, zero-row, contradiction, gordan or cholesky."""
         if self.claim is Claim.SEPARABLE:
             return "separator"
         if self.columns is not None:
@@ -138,7 +172,35 @@ def _write(number: Number) -> float | str:
 
 
 def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
-    """Write the proof, under a temporary name first."""
+    """Write the proof to a small text file, under a temporary name first.
+
+    Parameters
+    ----------
+    proof : Proof
+        What `separate` or `diagnose` found.
+    path : str or os.PathLike
+        The file; one that is there is replaced.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+
+    See Also
+    --------
+    load_proof : Read it back.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import separatrix as sx
+    >>> X, y = sx.two_samples()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "y.proof")
+    ...     sx.save_proof(sx.separate(X, y).proof, path)
+    ...     sx.verify(sx.load_proof(path), X, y)
+    True
+    """
     target = Path(path)
     document = {
         "format": FORMAT,
@@ -167,7 +229,39 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
 
 
 def load_proof(path: str | os.PathLike[str]) -> Proof:
-    """Read a proof; whether it holds is for `verify` to say."""
+    """Read a proof; whether it holds is for `verify` to say.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A file that `save_proof` or the command line's --proof wrote.
+
+    Returns
+    -------
+    Proof
+        What the file says, unchecked.
+
+    Raises
+    ------
+    ProofError
+        If this is no proof file, or a damaged one.
+    FileNotFoundError
+        If it is not there.
+
+    See Also
+    --------
+    verify : Check it against the rows.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import separatrix as sx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "y.proof")
+    ...     sx.save_proof(sx.separate(*sx.two_samples()).proof, path)
+    ...     print(sx.load_proof(path))
+    separable by separator: some θ has z_iᵀθ > 0 in every row
+    """
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -102,14 +102,40 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return tags
 
     def decision_function(self, X: Any) -> Vector:
-        """xᵀ coef_ + intercept_: positive for the second class, or one column per class."""
+        """Scores: positive for the second class, or one column per class.
+
+        ::
+
+            xᵀ coef_ + intercept_
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, classes)
+            The score of each row for the second of two classes, or for each class against the rest.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         found = scores(X, self.coef_, self.intercept_)
         return found[:, 0] if found.shape[1] == 1 else found
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row: by the sign of its score, or the largest of its scores."""
+        """The class of each row: by the sign of its score, or the largest of its scores.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels out of ``classes_``.
+        """
         found = self.decision_function(X)
         return np.asarray(self.classes_[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)])
 

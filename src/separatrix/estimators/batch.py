@@ -8,7 +8,6 @@ perceptron, step size ∞      |  BatchPerceptron    |  NormalizedBatchPerceptro
 
 from __future__ import annotations
 
-import inspect
 from math import isinf
 from typing import Any, Literal, Self
 
@@ -21,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from separatrix.engines import Gram
 from separatrix.estimators.callbacks import with_callbacks
+from separatrix.estimators.shared import described
 from separatrix.estimators.walking import Best, WalkingClassifier
 from separatrix.loop import check_count
 from separatrix.methods import parse_method
@@ -29,56 +29,6 @@ from separatrix.run import Status
 
 ENDLESS = "separable: the loss has no finite minimum, more iterations only lengthen θ"
 Scaling = float | Literal["auto"]
-
-
-SHARED = """
-max_iter : int, default=10_000
-    Iterations to make at most for each problem.
-fit_intercept : bool, default=True
-    Append a constant column; its entry of θ gives `intercept_`.
-intercept_scaling : float or "auto", default="auto"
-    The value of that column. "auto" is the power of two nearest to a fifth of the rows' root mean square length.
-class_weight : dict, "balanced" or None, default=None
-    Weights of the classes, multiplied into those of the rows.
-certify : bool, default=False
-    Where max_iter runs out, decide by `separate` whether the rows are separable at all, and keep the proof.
-warm_start : bool, default=False
-    Go on from where the last fit ended.
-engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
-    How the margins are kept up to date; the steps are the same.
-record : {"log", "all"}, int or None, default="log"
-    How often an iterate enters `trace_`; the last one always does.
-n_jobs : int or None, default=None
-    Threads for the one-vs-rest problems of three classes or more.
-
-Attributes
-----------
-coef_, intercept_ : θ, of shapes (1, d) and (1,) or (classes, d) and (classes,): the one that separates; or, where
-    max_iter runs out, the last θ if the logistic loss was never lower, and the recorded one of the best accuracy
-    otherwise
-classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-n_iter_ : iterations made, the most of all problems
-separated_ : whether every training row is on its right side, in every problem
-status_ : "separated", "max-iter", "inseparable" (proven), "stopped" (by a callback) or "rounded" (a margin is 0 to
-    rounding); `status_.message` is a sentence
-trace_, engine_ : what `solve` recorded and the engine it used; lists with one entry per class for three or more
-margin_ : min_i z_iᵀθ/‖w‖, the distance of the nearest row to the hyperplane, negative if one is on the wrong side;
-    a list for three classes or more
-runs_ : the runs of `solve`, one per problem, with the last θ
-proof_ : with certify=True, the proof for each problem that was not separated
-
-Notes
------
-The scale b of the constant column changes the path, not what can be separated. The bound on the iterations goes with
-(R² + b²)/μ_b², μ_b being the margin with that column: small b makes the intercept slow to learn, large b lengthens
-every row. docs/estimators.md has the measurements behind the default.
-"""
-
-
-def described(cls: Any) -> Any:
-    """Add what the four have in common to a class's docstring."""
-    cls.__doc__ = inspect.cleandoc(cls.__doc__) + SHARED
-    return cls
 
 
 class BatchClassifier(WalkingClassifier):
@@ -114,17 +64,28 @@ class BatchClassifier(WalkingClassifier):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Walk until every training row is on its right side, or for max_iter iterations.
+        """Walk until every training row is on its right side, or for `max_iter` iterations.
+
+        Where `max_iter` runs out it warns once (ConvergenceWarning), with the number of rows still wrong.
 
         Parameters
         ----------
         X : array, CSR matrix or data frame of shape (n, d)
-        y : n labels of two classes or more
-        sample_weight : n weights; whole numbers equal repeated rows, 0 takes a row out
+            The rows.
+        y : array-like of shape (n,)
+            Labels of two classes or more.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows; whole numbers equal repeated rows, 0 takes a row out.
 
         Returns
         -------
         self
+            The fitted classifier itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or the data are not numbers with labels of two classes or more.
         """
         gamma = parse_method(self._method, self._gamma()).gamma
         check_count("max_iter", self.max_iter)
@@ -224,16 +185,37 @@ class LogisticClassifier(BatchClassifier):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Vector:
-        """σ(score), scaled to sum to 1 over the classes.
+        """Probabilities: σ(score), scaled to sum to 1 over the classes.
 
         On separable data these are not calibrated: θ grows for as long as the walk goes on, and every probability with
-        it towards 0 or 1.
+        it towards 0 or 1. At infinite step size there are none.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+            One column per class, in the order of ``classes_``.
         """
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Vector:
-        """Logarithms of `predict_proba`, without underflow."""
+        """Logarithms of `predict_proba`, without underflow.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+            One column per class, in the order of ``classes_``.
+        """
         found = self.decision_function(X)
         if found.ndim == 1:
             return np.asarray(log_expit(np.column_stack([-found, found])))
@@ -244,6 +226,8 @@ class LogisticClassifier(BatchClassifier):
 @described
 class LogisticGD(LogisticClassifier):
     """Logistic regression by gradient descent with any step size, which stops when the training rows are separated.
+
+    ::
 
         θ⁺ = θ + (γ/n) Σ_i σ(-z_iᵀθ) z_i ,      z_i = y_i (x_i, b)
 
@@ -257,6 +241,25 @@ class LogisticGD(LogisticClassifier):
     1 if z_iᵀθ ≤ 0, step size ∞   BatchPerceptron       NormalizedBatchPerceptron
     ============================  ====================  ===========================
 
+    Parameters
+    ----------
+    step_size : float, default=1.0
+        The step size γ in (0, ∞].
+    max_iter … n_jobs
+
+    Attributes
+    ----------
+    coef_ … proof_
+
+    See Also
+    --------
+    NormalizedLogisticGD : The same, divided by the sum of the weights.
+    solve : One run on two classes, with more options.
+
+    Notes
+    -----
+    on intercept_scaling
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -265,11 +268,6 @@ class LogisticGD(LogisticClassifier):
     >>> clf = LogisticGD(step_size=10.0).fit(X, y == 0)
     >>> clf.separated_, clf.status_.message
     (True, 'separable: the loss has no finite minimum, more iterations only lengthen θ')
-
-    Parameters
-    ----------
-    step_size : float, default=1.0
-        γ in (0, ∞].
     """
 
     _method = "lr-gd"
@@ -279,6 +277,8 @@ class LogisticGD(LogisticClassifier):
 class NormalizedLogisticGD(LogisticClassifier):
     """Logistic regression by gradient descent divided by the sum of its weights, which stops at separation.
 
+    ::
+
         θ⁺ = θ + γ Σ_i w_i z_i / Σ_i w_i ,      w_i = σ(-z_iᵀθ) ,      z_i = y_i (x_i, b)
 
     In the worst case it needs n times fewer iterations than `LogisticGD`, whose docstring has the table of the four
@@ -287,7 +287,29 @@ class NormalizedLogisticGD(LogisticClassifier):
     Parameters
     ----------
     step_size : float, default=1.0
-        γ in (0, ∞].
+        The step size γ in (0, ∞].
+    max_iter … n_jobs
+
+    Attributes
+    ----------
+    coef_ … proof_
+
+    See Also
+    --------
+    LogisticGD : The same, divided by the number of rows.
+
+    Notes
+    -----
+    on intercept_scaling
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import NormalizedLogisticGD
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = NormalizedLogisticGD(step_size=10.0).fit(X, y == 0)
+    >>> clf.separated_, clf.n_iter_
+    (True, 6)
     """
 
     _method = "normalized-lr-gd"
@@ -297,12 +319,37 @@ class NormalizedLogisticGD(LogisticClassifier):
 class BatchPerceptron(BatchClassifier):
     """The batch perceptron: each step is the sum of the rows on the wrong side, divided by the number of all rows.
 
+    ::
+
         θ⁺ = θ + (1/n) Σ_{i: z_iᵀθ ≤ 0} z_i ,      z_i = y_i (x_i, b)
 
     The limit of `LogisticGD` at infinite step size; that docstring has the table of the four methods.
 
     Parameters
     ----------
+    max_iter … n_jobs
+
+    Attributes
+    ----------
+    coef_ … proof_
+
+    See Also
+    --------
+    NormalizedBatchPerceptron : The same, divided by the number of rows on the wrong side.
+    Perceptron : One row at a time.
+
+    Notes
+    -----
+    on intercept_scaling
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import BatchPerceptron
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BatchPerceptron().fit(X, y == 0)
+    >>> clf.separated_, clf.n_iter_
+    (True, 8)
     """
 
     _method = "batch-perceptron"
@@ -312,12 +359,36 @@ class BatchPerceptron(BatchClassifier):
 class NormalizedBatchPerceptron(BatchClassifier):
     """The normalized batch perceptron: each step is the mean of the rows on the wrong side.
 
+    ::
+
         θ⁺ = θ + Σ_{i: z_iᵀθ ≤ 0} z_i / #{i: z_iᵀθ ≤ 0} ,      z_i = y_i (x_i, b)
 
     At most R²/μ² steps where the batch perceptron may need nR²/μ²; `LogisticGD` has the table of the four methods.
 
     Parameters
     ----------
+    max_iter … n_jobs
+
+    Attributes
+    ----------
+    coef_ … proof_
+
+    See Also
+    --------
+    BatchPerceptron : The same, divided by the number of all rows.
+
+    Notes
+    -----
+    on intercept_scaling
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import NormalizedBatchPerceptron
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = NormalizedBatchPerceptron().fit(X, y == 0)
+    >>> clf.separated_, clf.n_iter_
+    (True, 6)
     """
 
     _method = "normalized-batch-perceptron"

@@ -13,19 +13,23 @@ from separatrix.engines import Gram
 from separatrix.estimators.base import FitStatus, OneVsRest, nearest, one_or_all, positives, scores
 from separatrix.estimators.batch import Scaling
 from separatrix.estimators.callbacks import watched, with_callbacks
+from separatrix.estimators.shared import described
 from separatrix.estimators.walking import WalkingClassifier
 from separatrix.loop import ENDLESS, check_count
 from separatrix.run import Status
 
 
+@described
 class Perceptron(WalkingClassifier):
     """Rosenblatt's perceptron, which stops when it has separated the training rows and not before.
 
+    ::
+
         θ⁺ = θ + z_j   for one row j with z_jᵀθ ≤ 0 ,      z_j = y_j (x_j, b)
 
-    Where it separates, `coef_` is that θ. Where `max_iter` sweeps are not enough, `coef_` is the mean of θ over all
-    rows visited (Freund and Schapire, 1999), which classifies better than the last θ; that one is in `runs_`, and both
-    `warm_start` and `partial_fit` go on from it. (There is no mean with order="most-wrong": the last θ stands.)
+    Where it separates, ``coef_`` is that θ. Where `max_iter` sweeps are not enough, ``coef_`` is the mean of θ over all
+    rows visited (Freund and Schapire, 1999), which classifies better than the last θ; that one is in ``runs_``, and
+    both `warm_start` and `partial_fit` go on from it. (There is no mean with order="most-wrong": the last θ stands.)
 
     There are no sample or class weights: a row is either wrong or not, and a step by s z_j in place of z_j would stand
     for no number of repeated rows. Repeat rows, or use `BatchPerceptron`.
@@ -34,8 +38,7 @@ class Perceptron(WalkingClassifier):
     ----------
     max_iter : int, default=1000
         Sweeps over the rows to make at most, as in scikit-learn's `Perceptron`; with order="most-wrong", updates.
-    fit_intercept : bool, default=True
-        Append a constant column; its entry of θ gives `intercept_`.
+    fit_intercept
     intercept_scaling : float or "auto", default="auto"
         The value b of that column. "auto" is the power of two nearest to a fifth of the rows' root mean square length;
         `partial_fit` keeps that of its first batch.
@@ -43,32 +46,39 @@ class Perceptron(WalkingClassifier):
         The order of the rows: a fresh permutation each sweep, that of X, or always the row of smallest margin.
     random_state : int, RandomState or None, default=0
         Seed of the permutations.
-    certify : bool, default=False
-        Where max_iter runs out, decide by `separate` whether the rows are separable at all, and keep the proof.
+    certify
     warm_start : bool, default=False
         Go on from where the last fit ended, with fresh permutations if the order is random.
-    engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
-        How the margins are kept up to date; the steps are the same.
+    engine
     record : {"epoch", "log", "all"}, int or None, default=None
-        How often an iterate enters `trace_`: "epoch" after each sweep; the others count updates. Every record costs a
+        How often an iterate enters ``trace_``: "epoch" after each sweep; the others count updates. Every record costs a
         pass over the rows, so by default only the last θ is recorded.
-    n_jobs : int or None, default=None
-        Threads for the one-vs-rest problems of three classes or more.
+    n_jobs
 
     Attributes
     ----------
-    coef_, intercept_ : of shapes (1, d) and (1,) or (classes, d) and (classes,)
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-    n_iter_ : sweeps begun, the most of all problems
-    n_updates_ : updates made, over all problems
-    separated_ : whether every training row is on its right side, in every problem
-    status_ : "separated", "max-iter", "inseparable" (proven), "stopped" (by a callback) or "rounded" (a margin is 0 to
-        rounding); `status_.message` is a sentence
-    trace_, engine_ : what `solve` recorded and the engine it used; lists with one entry per class for three or more
-    margin_ : min_i z_iᵀθ/‖w‖, the distance of the nearest row to the hyperplane, negative if one is on the wrong side;
-        a list for three classes or more
-    runs_ : the runs of `solve`, one per problem
-    proof_ : with certify=True, the proof for each problem that was not separated
+    coef_ : ndarray of shape (1, d) or (classes, d)
+        The entries of θ, or of the mean of θ, for the columns.
+    intercept_
+    classes_
+    n_features_in_
+    feature_names_in_
+    n_iter_ : int
+        Sweeps begun, the most of all problems.
+    n_updates_ : int
+        Updates made, over all problems.
+    separated_
+    status_
+    trace_
+    engine_
+    margin_
+    runs_
+    proof_
+
+    See Also
+    --------
+    BatchPerceptron : All wrong rows at once.
+    solve : One run on two classes, with more options.
 
     Examples
     --------
@@ -111,16 +121,26 @@ class Perceptron(WalkingClassifier):
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
-        """Sweep over the rows until each was right in turn, or max_iter times.
+        """Sweep over the rows until each was right in turn, or `max_iter` times.
+
+        Where `max_iter` runs out it warns once (ConvergenceWarning), with the number of rows still wrong.
 
         Parameters
         ----------
         X : array, CSR matrix or data frame of shape (n, d)
-        y : n labels of two classes or more
+            The rows.
+        y : array-like of shape (n,)
+            Labels of two classes or more.
 
         Returns
         -------
         self
+            The fitted classifier itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or the data are not numbers with labels of two classes or more.
         """
         check_count("max_iter", self.max_iter)
         X, y, classes, labels = self._read(X, y)
@@ -153,16 +173,26 @@ class Perceptron(WalkingClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """One sweep over this batch of rows, going on from the last θ.
 
-        `coef_` is the last θ here, and `separated_` speaks of this batch alone. Nothing is warned about.
+        Here ``coef_`` is the last θ, and ``separated_`` speaks of this batch alone. Nothing is warned about.
 
         Parameters
         ----------
-        X, y : as in `fit`; the batch may lack classes
-        classes : all labels that will ever come; needed at the first call, and the same or left out at later ones
+        X : array, CSR matrix or data frame of shape (n, d)
+            The rows of the batch.
+        y : array-like of shape (n,)
+            Their labels; the batch may lack classes.
+        classes : array-like, optional
+            All labels that will ever come; needed at the first call, and the same or left out at later ones.
 
         Returns
         -------
         self
+            The classifier itself.
+
+        Raises
+        ------
+        ValueError
+            If `classes` is missing at the first call or differs later, or y has a label that is none of them.
         """
         self._check()
         first = "runs_" not in vars(self)

@@ -9,17 +9,21 @@ import numpy as np
 from separatrix.decide import Verdict, max_margin
 from separatrix.estimators.base import LinearClassifier, Outcome, one_or_all, scores, verdict_clauses
 from separatrix.estimators.callbacks import Tasks, watched, with_callbacks
+from separatrix.estimators.shared import described
 from separatrix.margin import Margin, MarginStatus
 
 
+@described
 class MaxMarginClassifier(LinearClassifier):
     """The hyperplane with the widest margin, and the margin as a proven bracket.
 
+    ::
+
         max_{‖w‖ = 1, b} min_i y_i (x_iᵀw + b)
 
-    `decision_function` is the signed distance to the hyperplane, since ‖coef_‖ = 1. On rows that no hyperplane
-    separates the fit warns, `margin_.lower` is 0 and `coef_` is the best hyperplane met on the way, the one with the
-    fewest rows on the wrong side.
+    `decision_function` is the signed distance to the hyperplane, since ‖ ``coef_`` ‖ = 1. On rows that no hyperplane
+    separates the fit warns, ``margin_.lower`` is 0 and ``coef_`` is the best hyperplane met on the way, the one with
+    the fewest rows on the wrong side.
 
     There are no sample or class weights: the widest margin depends on which rows there are and not on how often. For
     rows that may be violated at a price use scikit-learn's `LinearSVC`.
@@ -34,20 +38,31 @@ class MaxMarginClassifier(LinearClassifier):
         Seconds per problem after which the bracket is taken as it is.
     certify : bool, default=False
         Where no margin was found, decide by `separate` whether the rows are separable at all, and keep the proof.
-    n_jobs : int or None, default=None
-        Threads for the one-vs-rest problems of three classes or more.
+    n_jobs
 
     Attributes
     ----------
-    margin_ : Margin, the bracket `lower` ≤ μ ≤ `upper` with its θ, weights and support; a list with one entry per class
-        for three classes or more
-    coef_, intercept_ : of shapes (1, d) and (1,) or (classes, d) and (classes,)
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-    n_iter_ : Newton steps made, the most of all problems
-    separated_ : whether every training row is on its right side, in every problem
-    status_ : how the bracket ended ("converged", "no-margin", "rounding", "time-limit", "stopped"), or "inseparable"
-        (proven); `status_.message` is a sentence that names the classes concerned
-    proof_ : with certify=True, the proof for each problem that was not separated
+    margin_ : Margin or list of Margin
+        The bracket `lower` ≤ μ ≤ `upper` with its θ, weights and support; a list with one entry per class for three
+        classes or more.
+    coef_ : ndarray of shape (1, d) or (classes, d)
+        The normal vector w, of length 1.
+    intercept_ : ndarray of shape (1,) or (classes,)
+        The intercept b.
+    classes_
+    n_features_in_
+    feature_names_in_
+    n_iter_ : int
+        Newton steps made, the most of all problems.
+    separated_
+    status_ : str
+        How the bracket ended ("converged", "no-margin", "rounding", "time-limit", "stopped"), or "inseparable"
+        (proven); ``status_.message`` is a sentence that names the classes concerned.
+    proof_
+
+    See Also
+    --------
+    max_margin : The same for two classes, as a function.
 
     Examples
     --------
@@ -78,14 +93,24 @@ class MaxMarginClassifier(LinearClassifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Narrow the bracket on the widest margin.
 
+        Where no margin is found, or the bracket does not close, it warns once (ConvergenceWarning).
+
         Parameters
         ----------
         X : array, CSR matrix or data frame of shape (n, d)
-        y : n labels of two classes or more
+            The rows.
+        y : array-like of shape (n,)
+            Labels of two classes or more.
 
         Returns
         -------
         self
+            The fitted classifier itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or the data are not numbers with labels of two classes or more.
         """
         X, y, classes, labels = self._read(X, y)
         tasks = Tasks(self, X, y, classes, None, labels, None) if watched(self) else None
