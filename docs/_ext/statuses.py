@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import is_dataclass
 from enum import Enum
 from typing import Any
+
+OPTIONS = ("Checkpoint", "Gram")  # users construct these
+NAME = re.compile(r"(?<![`\\\w])(\w+_)(?![`\w])")
 
 
 def add_words(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -20,6 +24,11 @@ def add_words(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
     lines.append("")
 
 
+def quote_names(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """A word that ends in an underscore, such as coef_, is a name and not a link."""
+    lines[:] = [line if "`" in line or ">>>" in line else NAME.sub(r"``\1``", line) for line in lines]
+
+
 def skip_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what scikit-learn and Python give to our classes; their own pages document it."""
     home = getattr(obj.fget if isinstance(obj, property) else obj, "__module__", None)
@@ -28,14 +37,14 @@ def skip_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options: 
 
 def shorten(app: Any, what: str, name: str, obj: Any, options: Any, signature: str, returned: str) -> Any:
     """No signature for what users do not construct: results and enumerations."""
-    if isinstance(obj, type) and (is_dataclass(obj) or issubclass(obj, (Enum, Exception))):
-        return "", returned
-    return None
+    made = isinstance(obj, type) and (is_dataclass(obj) or issubclass(obj, Enum))
+    return ("", returned) if made and obj.__name__ not in OPTIONS else None
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Register the hooks."""
-    app.connect("autodoc-process-docstring", add_words, priority=900)  # after numpydoc
+    app.connect("autodoc-process-docstring", quote_names, priority=100)  # before numpydoc, which makes links of its own
+    app.connect("autodoc-process-docstring", add_words, priority=900)  # after it
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-signature", shorten)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
