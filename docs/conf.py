@@ -50,6 +50,14 @@ numpydoc_xref_param_type = False
 # Docstrings name these of other packages and of Python; without the network there is no inventory to link them to.
 nitpick_ignore_regex = [(r"py:.*", r"(?!separatrix).*")]
 
+
+def look(conf: object, name: str) -> None:
+    """Pictures are cut to what is drawn, titles included."""
+    import matplotlib as mpl
+
+    mpl.rcParams["savefig.bbox"] = "tight"
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -58,10 +66,12 @@ sphinx_gallery_conf = {
     "doc_module": ("separatrix",),
     "image_srcset": ["2x"],
     "min_reported_time": 1,
+    "write_computation_times": False,  # that page would fetch scripts
     "show_memory": False,
     "show_signature": False,
     "abort_on_example_error": True,
-    "reset_modules": ("matplotlib",),
+    "reset_modules": ("matplotlib", look),
+    "capture_repr": (),
     "remove_config_comments": True,
     "download_all_examples": False,
     "plot_gallery": "True",

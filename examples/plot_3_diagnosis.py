@@ -2,14 +2,14 @@
 Why the coefficients are infinite
 =================================
 
-A small table of patients. Logistic regression "fails to converge" on it, or reports a coefficient of 20 with a standard
-error of 10,000. :func:`separatrix.diagnose` says why.
+A small table of patients. Logistic regression "fails to converge" on it, or reports a large
+coefficient with a far larger standard error. :func:`separatrix.diagnose` says why.
 """
 
 import separatrix as sx
 
 patients = {
-    "ward": ["north", "icu", "south", "north", "icu", "south", "north", "south", "icu", "north"],
+    "ward": ["A", "icu", "B", "A", "icu", "B", "A", "B", "icu", "A"],
     "age": [61, 55, 47, 70, 66, 58, 44, 63, 71, 52],
     "died": ["no", "yes", "yes", "yes", "yes", "no", "no", "no", "yes", "yes"],
 }
@@ -23,7 +23,8 @@ print(found)
 ax = found.plot()
 
 # %%
-# The likelihood grows for ever with the coefficient of the ward whose patients all died. The others have finite limits.
+# The likelihood grows for ever with the coefficient of the ward whose patients all died. The
+# others have finite limits.
 #
 # One more patient, who left that ward alive, and the classes overlap: the estimate exists.
 

@@ -2,8 +2,8 @@
 Engines take the same steps
 ===========================
 
-A method says which rows pull; an engine says how the margins are kept up to date. All engines take the same steps, at
-different cost.
+A method says which rows pull; an engine says how the margins are kept up to date. All engines
+take the same steps, at different cost.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ print("the same number of wrong rows at every iteration:", same)
 print("dense and lazy have the same bits:", np.array_equal(runs[0].theta, runs[1].theta))
 
 # %%
-# Three engines, one curve. What differs is what is read: every row at every iteration, only the rows that can have changed
-# sides, or columns of the matrix of inner products.
+# Three engines, one curve. What differs is what is read: every row at every iteration, only the
+# rows that can have changed sides, or columns of the matrix of inner products.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 sx.plot.compare(runs, "errors", labels=list(engines), ax=axes[0])

@@ -2,7 +2,8 @@
 A proof to send to a colleague
 ==============================
 
-A verdict comes with a proof, the proof is a small text file, and whoever has the rows can check it.
+A verdict comes with a proof, the proof is a small text file, and whoever has the rows can check
+it.
 """
 
 import tempfile
@@ -30,7 +31,8 @@ for name, found in (("setosa", yes), ("others", no)):
     print(f"{found.status}, {path.stat().st_size} bytes: {found.proof}")
 
 # %%
-# Elsewhere, later: the file and the rows are all that is needed. Nothing of how the proof was found is trusted.
+# Elsewhere, later: the file and the rows are all that is needed. Nothing of how the proof was
+# found is trusted.
 
 print(sx.verify(sx.load_proof(folder / "setosa.proof"), X, setosa))
 print(sx.verify(sx.load_proof(folder / "others.proof"), X[others], y[others]))

@@ -2,7 +2,8 @@
 A file larger than the memory limit
 ===================================
 
-Rows may stay in their file. They are read when they are due, and the process stays below a limit.
+Rows may stay in their file. They are read when they are due, and the process stays below a
+limit.
 """
 
 import subprocess
@@ -16,8 +17,8 @@ import numpy as np
 import separatrix as sx
 
 # %%
-# A file of 480 MB, written piece by piece: 1,200,000 rows of 100 float32 columns. A known vector gives their labels; another
-# one, added to every row, makes the problem harder.
+# A file of 480 MB, written piece by piece: 1,200,000 rows of 100 float32 columns. A known
+# vector gives their labels; another one, added to every row, makes the problem harder.
 
 temporary = tempfile.TemporaryDirectory()
 folder = Path(temporary.name)
@@ -38,19 +39,17 @@ np.save(folder / "labels.npy", labels)
 print(f"{(folder / 'rows.npy').stat().st_size / 1e6:.0f} MB")
 
 # %%
-# The limit is on the whole process, so a new one is started: 450 MB for the interpreter, the compiled code and the rows that
-# are being read.
+# The limit is on the whole process, so a new one is started: 450 MB for the interpreter, the
+# compiled code and the rows that are being read.
 
-command = "separatrix solve rows.npy --labels labels.npy --method perceptron --memory-limit 450MB"
-print(command)
-done = subprocess.run(
-    [sys.executable, "-m", "separatrix.cli", *command.split()[1:]], cwd=folder, capture_output=True, text=True, check=True
-)
-print(done.stdout)
+options = "solve rows.npy --labels labels.npy --method perceptron --memory-limit 450MB"
+print("separatrix", options)
+words = [sys.executable, "-m", "separatrix.cli", *options.split()]
+print(subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout)
 
 # %%
-# From Python it is the same call with paths in the place of arrays. This process holds more than that already, so it gets
-# more room. The steps do not depend on the limit.
+# From Python it is the same call with paths in the place of arrays. This process holds more
+# than that already, so it gets more room. The steps do not depend on the limit.
 
 paths = folder / "rows.npy", folder / "labels.npy"
 run = sx.solve(*paths, "perceptron", memory_limit="4GB", record=40)

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 OPTIONS = ("Checkpoint", "Gram")  # users construct these
-NAME = re.compile(r"(?<![`\\\w])(\w+_)(?![`\w])")
+NAME = re.compile(r"(?<![\w.])([a-z]{3,}_)(?![\w{.])")
 
 
 def add_words(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -26,7 +26,9 @@ def add_words(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
 
 def quote_names(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """A word that ends in an underscore, such as coef_, is a name and not a link."""
-    lines[:] = [line if "`" in line or ">>>" in line else NAME.sub(r"``\1``", line) for line in lines]
+    for k, line in enumerate(lines):
+        parts = re.split(r"(`+[^`]+`+|>>>.*)", line)  # what is quoted already, and code, at the odd places
+        lines[k] = "".join(part if odd % 2 else NAME.sub(r"``\1``", part) for odd, part in enumerate(parts))
 
 
 def skip_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
