@@ -44,7 +44,7 @@ print(f"{(folder / 'rows.npy').stat().st_size / 1e6:.0f} MB")
 
 options = "solve rows.npy --labels labels.npy --method perceptron --memory-limit 450MB"
 print("separatrix", options)
-words = [sys.executable, "-m", "separatrix.cli", *options.split()]
+words = [sys.executable, "-m", "separatrix", *options.split()]
 print(subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout)
 
 # %%
