@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The oldest scikit-learn that is supported, in an environment of its own.
 OLDEST := .venv-oldest
 
-.PHONY: reproduce test test-oldest test-faults browser lint types package bench clean
+.PHONY: reproduce test test-oldest test-faults browser lint types docs package bench clean
 
 # Where SEPARATRIX_DATA names the image files they are used, else scikit-learn's digits.
 reproduce: $(VENV)/installed
@@ -34,6 +34,13 @@ lint: $(VENV)/installed-dev
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
+# The site in build/docs. Warnings fail it: a broken link, a missing picture, a reference to a name that is not there. The
+# second command fails if a page would fetch a script, a style or a font from elsewhere: it has to work without network.
+docs: $(VENV)/installed-dev
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs build/docs
+	! grep -rnoE '<(script|link)[^>]+(src|href)="(https?:)?//[^"]+"|@import[^;]+//|url\((https?:)?//' build/docs \
+		--include='*.html' --include='*.css'
+
 # Wheel and sdist, installed and used from an empty folder: about two minutes.
 package: $(VENV)/installed-dev
 	$(BIN)/python scripts/check-packages
@@ -43,7 +50,8 @@ bench: $(VENV)/installed-dev
 
 clean:
 	rm -rf $(VENV) $(OLDEST) build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/gallery docs/reference/generated
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are files inside .venv: they go when it goes, and are stale when pyproject.toml is newer.
 $(VENV)/installed: pyproject.toml | $(BIN)/python

@@ -1,0 +1,100 @@
+"""The documentation site: `make docs` builds it into build/docs, and any warning fails the build."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from sphinx_gallery.sorting import FileNameSortKey
+
+import separatrix
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+os.environ.setdefault("MPLBACKEND", "agg")
+warnings.filterwarnings("error", category=UserWarning, module="matplotlib")  # a missing glyph fails the build
+
+project = "separatrix"
+author = "The separatrix developers"
+project_copyright = author
+version = release = separatrix.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_design",  # the four doors of the first page
+    "sphinx_gallery.gen_gallery",
+    "commands",
+    "rooms",
+    "statuses",
+]
+exclude_patterns = ["_ext", "_templates", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5", "gallery/*.zip"]
+templates_path = ["_templates"]
+nitpicky = True
+suppress_warnings = ["config.cache"]  # the gallery's sort key is a class, which Sphinx does not store between builds
+
+# Markdown pages are the source; headings can be linked to.
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+
+# Reference pages come from the docstrings, which name the types: signatures stay short.
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+# Docstrings name these of other packages and of Python; without the network there is no inventory to link them to.
+nitpick_ignore_regex = [(r"py:.*", r"(?!separatrix).*")]
+
+
+def look(conf: object, name: str) -> None:
+    """Pictures are cut to what is drawn, titles included."""
+    import matplotlib as mpl
+
+    mpl.rcParams["savefig.bbox"] = "tight"
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "within_subsection_order": FileNameSortKey,
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("separatrix",),
+    "image_srcset": ["2x"],
+    "min_reported_time": 1,
+    "write_computation_times": False,  # that page would fetch scripts
+    "show_memory": False,
+    "show_signature": False,
+    "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", look),
+    "capture_repr": (),
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "plot_gallery": "True",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"separatrix {release}"
+html_static_path = ["_static"]
+html_css_files = ["separatrix.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 6,
+    "show_prev_next": True,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "use_edit_page_button": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "reproduction/report": [], "data": []}

@@ -1,0 +1,88 @@
+"""The documentation: gallery scripts run, every public name has a page, every page is reachable, drawings are true."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import separatrix
+
+pytest.importorskip("matplotlib")
+
+TOP = Path(__file__).parent.parent
+DOCS = TOP / "docs"
+SCRIPTS = sorted((TOP / "examples").glob("plot_*.py"))
+MADE = ("gallery", "generated", "_ext", "_templates", "_static")  # by the build, or no pages
+PAGES = sorted(
+    page for page in [*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")] if not set(MADE) & set(page.relative_to(DOCS).parts)
+)
+
+
+def prose(script: Path) -> str:
+    """The docstring and the text cells of a gallery script."""
+    text = script.read_text(encoding="utf-8")
+    cells = re.findall(r"^# %%\n((?:#.*\n)+)", text, re.MULTILINE)
+    return "\n".join([text.split('"""')[1], *cells])
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_gallery_scripts_run_and_their_prose_has_the_numbers_they_print(script, tmp_path, monkeypatch):
+    import matplotlib.pyplot as plt
+
+    monkeypatch.chdir(tmp_path)
+    plt.switch_backend("agg")
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            runpy.run_path(str(script))
+        assert plt.get_fignums(), "a page of the gallery has a picture"
+    finally:
+        plt.close("all")
+    code = "".join(line for line in script.read_text(encoding="utf-8").splitlines(True) if line[0] != "#")
+    known = out.getvalue() + code.replace("_", ",")
+    for number in re.findall(r"(?<![\w-])\d[\d,.]{2,}\d(?![\w-])|\b\d{3,}\b", prose(script)):
+        assert number in known, f"{number} is said on the page and not printed"
+
+
+def test_every_public_name_is_on_the_reference_page():
+    text = (DOCS / "reference" / "index.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^   ([\w.]+)$", text, re.MULTILINE)
+    wanted = {*separatrix.__all__, "plot.compare", "plot.plane", "datasets.load", "datasets.available"}
+    assert wanted <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_every_page_is_in_one_table_of_contents():
+    found = {DOCS / "index"}
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        blocks = re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        blocks += re.findall(r"^\.\. toctree::\n((?:(?:   .*)?\n)+)", text, re.MULTILINE)
+        for line in "\n".join(blocks).splitlines():
+            if line.strip() and not line.strip().startswith(":"):
+                target = (page.parent / line.strip()).resolve()
+                assert target not in found, f"{target.name} is in two tables of contents"
+                found.add(target)
+    assert {page.with_suffix("").resolve() for page in PAGES} <= {path.resolve() for path in found}
+
+
+def test_the_drawing_shows_rooms_that_are_there():
+    text = (DOCS / "rooms.svg").read_text(encoding="utf-8")
+    boxes = re.findall(r'<g font-family="monospace">(.*?)</g>', text)
+    drawn = [name for box in boxes for name in re.findall(r">(\w+)</text>", box)]
+    package = Path(separatrix.__file__).parent
+    assert len(drawn) > 20
+    for name in drawn:
+        assert (package / name).is_dir() or (package / f"{name}.py").exists(), name
+
+
+def test_what_builds_the_site_is_installed_for_developers():
+    extras = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert any("docs" in line for line in extras["dev"])
+    assert {"sphinx", "myst-parser", "sphinx-gallery"} <= {line.split(">")[0] for line in extras["docs"]}
