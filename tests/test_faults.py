@@ -177,6 +177,18 @@ def test_a_survivor_takes_over_the_shards_of_a_worker_that_stays_dead(tmp_path):
         assert np.array_equal(run.phi, whole.phi)
 
 
+def test_rows_that_only_the_dead_worker_had_are_a_clear_error():
+    with local_cluster() as client:
+        homes = list(client.scheduler_info()["workers"])
+        halves = [client.scatter(X[k * 30_000 : (k + 1) * 30_000], workers=[homes[k]], direct=True) for k in range(2)]
+        data = da.concatenate([da.from_delayed(half, shape=(30_000, 12), dtype=X.dtype) for half in halves])
+        timed(lambda: sx.solve(data, Y, "normalized-batch-perceptron", max_iter=3, record=None))
+        doomed = client.run(os.getpid, workers=[homes[0]])[homes[0]]
+        threading.Timer(1.0, lambda: os.kill(doomed, signal.SIGKILL)).start()
+        with pytest.raises(sx.ClusterError, match="rows were lost with their worker"):
+            timed(lambda: sx.solve(data, Y, "batch-perceptron", stop=None, max_iter=10**6, record=None))
+
+
 def test_without_any_worker_left_there_is_a_clear_error(tmp_path, monkeypatch):
     monkeypatch.setattr(ours, "WAIT", 3.0)
     with processes(tmp_path, 1) as (at, _, workers), distributed.Client(scheduler_file=at) as client:

@@ -345,6 +345,11 @@ class Remote:
             error = seat.future.exception(timeout=5)
             if isinstance(error, ValueError | TypeError):
                 raise error
+            if error is None:  # cancelled: rows that were scattered have no graph to compute them from
+                raise ClusterError(
+                    "rows were lost with their worker and cannot be computed again; give a collection that reads them "
+                    "from a file, or scatter them again."
+                )
             if type(error).__name__ != "KilledWorker" and "was lost" not in str(error):
                 raise ClusterError(f"rows could not be brought to {seat.address}: {error!r}.") from error
         return False
