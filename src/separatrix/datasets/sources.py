@@ -31,7 +31,7 @@ class File:
     instead: tuple[tuple[File, ...], ...] = ()  # groups of files; a whole group holds the same rows
 
     def groups(self, part: Part | None = None) -> list[tuple[File, ...]]:
-        """This file alone, then the groups that may stand for it; only the files of `part` where it is given."""
+        """The file alone, then the groups that may stand for it; only the files of `part` where it is given."""
         wanted = ("train", "test", "both") if part is None else (part, "both")
         return [tuple(file for file in group if file.part in wanted) for group in ((self,), *self.instead)]
 

@@ -147,7 +147,7 @@ def verdict(holds: bool) -> str:
 
 
 def of_ranks(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
-    """At each recorded iteration: do step sizes with the higher loss need fewer iterations more?
+    """Whether, at each recorded iteration, step sizes with the higher loss need fewer iterations more.
 
     Spearman's correlation across the step sizes that have not separated yet, three at least; one curve per seed.
     """
