@@ -29,8 +29,8 @@ extensions = [
     "sphinx_design",  # the four doors of the first page
     "sphinx_gallery.gen_gallery",
     "commands",
+    "members",
     "rooms",
-    "statuses",
 ]
 exclude_patterns = ["_ext", "_templates", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5", "gallery/*.zip"]
 templates_path = ["_templates"]
@@ -43,11 +43,14 @@ myst_enable_extensions = ["colon_fence"]
 
 # Reference pages come from the docstrings, which name the types: signatures stay short.
 autosummary_generate = True
+default_role = "py:obj"  # `name` in a docstring: code, and a link where it is one of ours
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-# Docstrings name these of other packages and of Python; without the network there is no inventory to link them to.
+# Names of other packages, of Python and of arguments: without the network there is no inventory to link them to. Ours must
+# be there.
 nitpick_ignore_regex = [(r"py:.*", r"(?!separatrix).*")]
 
 
@@ -88,7 +91,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 6,
     "show_prev_next": True,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "benchmarks": [], "peers": [], "data": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,
@@ -97,4 +100,4 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "reproduction/report": [], "data": []}
+html_sidebars = {"index": []}
