@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import is_dataclass
 from enum import Enum
 from typing import Any
 
 OPTIONS = ("Checkpoint", "Gram")  # dataclasses that users construct
-NAME = re.compile(r"(?<![\w.])([a-z]{3,}_)(?![\w{.])")
-
-
-def quote_names(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """A word that ends in an underscore, such as coef_, is a name and not a link."""
-    for k, line in enumerate(lines):
-        if not re.match(r"[\w, ]+ :( |$)", line):  # the name and type of an attribute stay as they are
-            parts = re.split(r"(`+[^`]+`+|>>>.*)", line)  # what is quoted already, and code, at the odd places
-            lines[k] = "".join(part if odd % 2 else NAME.sub(r"``\1``", part) for odd, part in enumerate(parts))
 
 
 def skip_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
@@ -33,7 +23,6 @@ def shorten(app: Any, what: str, name: str, obj: Any, options: Any, signature: s
 
 def setup(app: Any) -> dict[str, bool]:
     """Register the hooks."""
-    app.connect("autodoc-process-docstring", quote_names, priority=100)  # before numpydoc, which makes links of its own
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-signature", shorten)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
