@@ -33,6 +33,7 @@ fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 sx.plot.compare(runs, "errors", labels=list(engines), ax=axes[0])
 axes[1].barh(engines, [run.seconds for run in runs], color="#56B4E9")
 axes[1].set_xlabel("seconds, set-up included")
+axes[1].spines[["top", "right"]].set_visible(False)
 
 # %%
 # Times are those of the machine that built this page. :doc:`/benchmarks` has measured ones.

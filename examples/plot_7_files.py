@@ -52,7 +52,7 @@ print(subprocess.run(words, cwd=folder, capture_output=True, text=True, check=Tr
 # than that already, so it gets more room. The steps do not depend on the limit.
 
 paths = folder / "rows.npy", folder / "labels.npy"
-run = sx.solve(*paths, "perceptron", memory_limit="4GB", record=40)
+run = sx.solve(*paths, "perceptron", memory_limit="4GB", record=10)
 print(f"{run.engine}: {run.status} after {run.n_iter} updates")
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")

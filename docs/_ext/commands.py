@@ -43,6 +43,7 @@ class Commands(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """A heading and the help of each."""
+        self.env.note_reread()  # the source of this is no page
         made: list[nodes.Node] = []
         for words in commands():
             name = " ".join(("separatrix", *words))

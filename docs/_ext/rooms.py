@@ -42,6 +42,7 @@ class Rooms(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """The table."""
+        self.env.note_reread()  # the source of this is no page
         lines = ["| room | duty |", "|---|---|"]
         for room in rooms():
             name = f"{room}/" if (PACKAGE / room).is_dir() else f"{room}.py"
