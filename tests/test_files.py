@@ -344,7 +344,7 @@ def test_parquet_falls_back_on_pandas(parquet, monkeypatch):
 def test_parquet_without_a_reader_says_what_to_install(parquet, monkeypatch):
     for name in ("polars", "pyarrow.parquet", "pandas"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r'pip install "separatrix\[frames\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'separatrix\[frames\]'"):
         read(parquet)
 
 

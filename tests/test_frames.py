@@ -460,7 +460,7 @@ def test_dicts_need_no_narwhals_and_frames_say_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals.stable.v2", None)
     assert names(design({"x": [1, 2], "f": ["a", "b"]}, [0, 1])) == ["x", "f[b] (vs a)"]
     assert not is_frame(pd.DataFrame({"a": [1]}))
-    with pytest.raises(ImportError, match=r'pip install "separatrix\[frames\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'separatrix\[frames\]'"):
         design(pd.DataFrame({"a": [1], "y": [0]}), "y")
 
 

@@ -119,3 +119,15 @@ def test_the_version_is_the_same_everywhere():
     assert TOP / project["tool"]["hatch"]["version"]["path"] == Path(separatrix.__file__)
     assert f"\nversion: {separatrix.__version__}\n" in (TOP / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## [{separatrix.__version__}]" in (TOP / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_readmes_measured_numbers_are_those_of_the_pages():
+    table = (
+        (TOP / "README.md").read_text(encoding="utf-8").split("<!-- measured -->")[1].split("<!-- end measured -->")[0]
+    )
+    told = re.findall(r"([\d.]+) times \(([\d.]+–[\d.]+)\)", table)
+    pages = " ".join((TOP / "docs" / f"{name}.md").read_text("utf-8") for name in ("deciding", "engines", "large"))
+    pages += (TOP / "docs" / "estimators.md").read_text("utf-8")
+    assert len(told) == sum(" times (" in line for line in table.splitlines())
+    for middle, ends in told:
+        assert re.search(rf"(?<![\d.]){re.escape(middle)} (times )?\({ends}\)", pages), (middle, ends)

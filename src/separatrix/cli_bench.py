@@ -233,7 +233,7 @@ def check_plot(plot: Path | None, suite: Suite) -> None:
     if plot.suffix.lower() != ".png":
         raise ValueError(f"--plot must name a .png file, got {str(plot)!r}.")
     if find_spec("matplotlib") is None:
-        raise ImportError('--plot needs matplotlib: pip install "separatrix[lab]".')
+        raise ImportError("--plot needs matplotlib: pip install 'separatrix[lab]'.")
 
 
 def progress(text: str) -> None:

@@ -207,7 +207,7 @@ def _read_parquet(source: Source) -> Table:
             raise ValueError(f"{source} is no whole Parquet file ({_sentence(error)}); get it again.") from None
         columns = {str(series.name): series.to_native() for series in nw.from_native(frame).iter_columns()}
         return Table(columns, True, str(source))
-    raise ImportError(f'{source} is a Parquet file: pip install "separatrix[frames]" to read it.')
+    raise ImportError(f"{source} is a Parquet file: pip install 'separatrix[frames]' to read it.")
 
 
 def _read_npz(source: Source, target: str) -> Arrays:

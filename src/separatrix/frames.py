@@ -394,7 +394,7 @@ def _narwhals() -> ModuleType:
     try:
         import narwhals.stable.v2 as nw
     except ImportError:
-        raise ImportError('data frames are read through narwhals: pip install "separatrix[frames]".') from None
+        raise ImportError("data frames are read through narwhals: pip install 'separatrix[frames]'.") from None
     return nw
 
 
