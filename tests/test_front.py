@@ -215,6 +215,14 @@ def test_a_run_tells_its_iteration_and_how_many_rows_are_wrong():
     assert len(told) < 200 + 100 * (time.monotonic() - began)
 
 
+def test_a_perceptron_does_not_claim_to_know_how_many_rows_are_wrong():
+    X, y, _ = sx.planted(2000, 20, margin=0.01, offset=10.0)
+    told = []
+    sx.solve(X, y, "perceptron", max_iter=3000, progress=lambda *now: told.append(now))
+    assert {wrong for _, wrong in told} <= {None, 0}
+    assert told
+
+
 # Completion.
 
 

@@ -88,7 +88,9 @@ def solve(
             memory_limit=memory_limit,
             checkpoint=checkpoint,
             record=None,
-            progress=lambda t, wrong: tell(f"iteration {t:,}, {wrong:,} rows on the wrong side"),
+            progress=lambda t, wrong: tell(
+                f"iteration {t:,}" + (f", {wrong:,} rows wrong" if wrong is not None else "")
+            ),
         )
         answer = {
             "status": str(run.status),

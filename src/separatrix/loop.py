@@ -50,7 +50,7 @@ def solve(
     order: str = "cyclic",
     sharpness: bool = False,
     memory_limit: int | str | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Callable[[int, int | None], Any] | None = None,
 ) -> Run:
     """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms.
 
@@ -101,8 +101,8 @@ def solve(
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
     progress : callable, optional
-        Called some ten times a second with the iteration and the number of rows on the wrong side; nothing is computed
-        for it.
+        Called some ten times a second with the iteration and the number of rows on the wrong side, None where that is
+        not known, as in the perceptron's sweeps: nothing is computed for it.
 
     Returns
     -------
@@ -226,7 +226,7 @@ class Walk:
         checkpoint: Checkpoint | None = None,
         seed: int | None = None,
         average: bool = False,
-        progress: Callable[[int, int], Any] | None = None,
+        progress: Callable[[int, int | None], Any] | None = None,
     ) -> None:
         self.problem, self.method, self.progress = problem, method, progress
         self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
@@ -297,7 +297,8 @@ class Walk:
             wanted, before = 1 if callable(self.stop) else min(pace.steps, goal - engine.t), engine.t
             pace.note(self._timed(wanted, epoch), engine.t - before, wanted)
             if self.progress is not None:
-                self.progress(engine.t, engine.errors)
+                unknown = self.method.order is not None and engine.errors > 0
+                self.progress(engine.t, None if unknown else engine.errors)
             if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
                 self._save()
                 last_save = time.monotonic()
