@@ -114,7 +114,9 @@ def test_unexpected_errors_keep_their_traceback(invoke, monkeypatch, tmp_path):
         raise RuntimeError("a mistake of ours")
 
     monkeypatch.setattr(lab, "piece_of", broken)
-    assert isinstance(invoke("reproduce", "table-1-a", "--out", str(tmp_path)).exception, RuntimeError)
+    done = invoke("reproduce", "table-1-a", "--out", str(tmp_path))
+    assert done.exit_code == 70
+    assert "Traceback" in done.stderr and "RuntimeError: a mistake of ours" in done.stderr
 
 
 def test_bench_prints_its_numbers_as_one_json_object(invoke, monkeypatch):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import pickle
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -526,3 +528,61 @@ def test_rows_and_labels_in_two_files_are_read_together(write):
     assert held.y.tolist() == [0, 1]
     with pytest.raises(ValueError, match="a file of labels goes with rows in an .npy file"):
         read(write(PIPED["text"]), labels="y.npy")
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.npz.gz", PIPED["npz"]), ("a.svm.gz", PIPED["svmlight"])])
+def test_every_kind_may_be_packed_by_gzip(write, name, content):
+    X, y, _ = labelled(write(gzip.compress(content), name))
+    assert (X.toarray() if name == "a.svm.gz" else X).tolist() == ROWS.tolist()
+    assert y.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="is no whole gzip file"):
+        labelled(write(content, name))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_a_pipe_is_a_file_like_others(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(PIPED["text"],))
+    writer.start()
+    assert labelled(pipe, target="y")[0].tolist() == ROWS.tolist()
+    writer.join()
+
+
+def test_closed_standard_input_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ValueError, match="standard input is closed"):
+        read("-")
+
+
+@pytest.mark.parametrize("content", [" 1.0  2.0 0\n 3.0  4.0 1\n", "1 2 0  \n\n3   4 1\n"])
+def test_blanks_divide_cells_where_nothing_else_does(write, content):
+    X, y, _ = labelled(write(content, "a.txt"), target="-1")
+    assert (X.tolist(), y.tolist()) == (ROWS.tolist(), [0, 1])
+
+
+def test_blanks_within_cells_divide_nothing(write):
+    assert columns(write("full name\nAnna B\nCarl von D\n")) == {"full name": ["Anna B", "Carl von D"]}
+    assert columns(write("a b;c d\n1;2\n")) == {"a b": [1.0], "c d": [2.0]}
+
+
+def test_what_numpy_writes_as_text_is_read(write, tmp_path):
+    np.savetxt(tmp_path / "s.txt", np.c_[ROWS, [0, 1]])
+    X, y, _ = labelled(tmp_path / "s.txt", target="-1")
+    assert (X.tolist(), y.tolist()) == (ROWS.tolist(), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "target", "message"),
+    [("y.npy", "0", "name one of the two"), ("-", None, "labels cannot come from standard input")],
+)
+def test_labels_come_from_one_place(write, labels, target, message):
+    path = write(saved(np.save, ROWS), "a.npy")
+    for reader in (read, labelled):
+        with pytest.raises(ValueError, match=message):
+            reader(path, labels=labels, target=target)
+
+
+def test_a_long_line_of_svmlight_is_known_by_its_start(write):
+    line = "1 " + " ".join(f"{j}:1" for j in range(1, 30_000))
+    assert labelled(write(f"{line}\n{line.replace('1', '0', 1)}\n", "a.data"))[0].shape == (2, 29_999)

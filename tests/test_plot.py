@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix import plot
 from separatrix.plot import LABELS
 
 mpl.use("Agg")
-
-plt = pytest.importorskip("matplotlib.pyplot")
+from matplotlib import pyplot as plt  # noqa: E402  # after the choice of backend
 
 PATIENTS = {
     "ward": ["north", "icu", "south", "north", "icu", "south", "north", "south", "icu", "north"],
@@ -45,9 +45,8 @@ def curves(ax):
 def test_curves_are_the_columns_of_the_traces(runs, metric):
     ax = sx.plot.compare(runs[:3], metric)
     for run, line in zip(runs, curves(ax), strict=False):
-        shown = run.trace["iteration"] >= 1
-        np.testing.assert_array_equal(line.get_xdata(), run.trace["iteration"][shown])
-        np.testing.assert_array_equal(line.get_ydata(), run.trace[metric][shown])
+        np.testing.assert_array_equal(line.get_xdata(), run.trace["iteration"])
+        np.testing.assert_array_equal(line.get_ydata(), run.trace[metric])
     assert len(curves(ax)) == 3
     assert ax.get_ylabel() == LABELS[metric]
     ax.figure.canvas.draw()
@@ -56,7 +55,7 @@ def test_curves_are_the_columns_of_the_traces(runs, metric):
 def test_a_run_draws_on_the_axes_it_is_given_and_returns_them(runs):
     _, ax = plt.subplots()
     assert runs[0].plot("sharpness", ax=ax) is ax
-    np.testing.assert_array_equal(curves(ax)[0].get_ydata(), runs[0].trace["sharpness"][1:])
+    np.testing.assert_array_equal(curves(ax)[0].get_ydata(), runs[0].trace["sharpness"])
     assert len(plt.get_fignums()) == 1
 
 
@@ -78,7 +77,7 @@ def test_few_iterations_are_drawn_on_a_linear_axis_from_zero_many_on_a_logarithm
     assert runs[3].n_iter <= 50 < runs[2].n_iter
     assert runs[3].plot().get_xscale() == "linear"
     assert curves(runs[3].plot())[0].get_xdata()[0] == 0
-    assert sx.plot.compare(runs).get_xscale() == "log"
+    assert sx.plot.compare(runs).get_xscale() == "symlog"
 
 
 def test_names_tell_runs_apart_and_say_which_loss_where_there_are_two(runs):
@@ -94,7 +93,8 @@ def test_names_tell_runs_apart_and_say_which_loss_where_there_are_two(runs):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda run: sx.plot.compare([]), "there is no run"),
+        (lambda run: sx.plot.compare([]), "runs must be a list of at least one run"),
+        (lambda run: sx.plot.compare(run), r"run.plot\(\) draws one alone"),
         (lambda run: run.plot("los"), "metric must be one of accuracy, errors"),
         (lambda run: sx.plot.compare([run], labels=["a", "b"]), "1 runs, 2 labels"),
         (lambda run: sx.plot.compare([run], "sharpness"), "no column 'sharpness'"),
@@ -106,6 +106,21 @@ def test_names_tell_runs_apart_and_say_which_loss_where_there_are_two(runs):
 def test_what_cannot_be_drawn_is_one_sentence(runs, call, said):
     with pytest.raises((ValueError, KeyError), match=said):
         call(runs[2])
+
+
+def test_a_dot_at_zero_is_seen():
+    X, y = sx.worst_case(300)
+    run = sx.solve(X, y, "batch-perceptron")
+    assert run.trace["loss"][-1] == 0
+    ax = sx.plot.compare([run], "loss")
+    ax.figure.canvas.draw()
+    (dot,) = (line for line in ax.lines if line.get_marker() == "o")
+    assert ax.get_ylim()[0] <= dot.get_ydata()[0]
+    assert np.isfinite(ax.transData.transform(dot.get_xydata())).all()
+
+
+def test_a_label_may_begin_with_an_underscore(runs):
+    assert [t.get_text() for t in sx.plot.compare([runs[0]], labels=["_x"]).get_legend().get_texts()] == ["_x"]
 
 
 def distance(line, points):
@@ -126,6 +141,15 @@ def test_the_line_and_its_margin_are_those_of_theta(scale):
     for edge in edges:
         assert distance(edge, X[widest.support]).min() < 1e-9
         assert distance(edge, [middle.get_xy1()])[0] == pytest.approx(widest.lower)
+    ax.figure.canvas.draw()
+
+
+def test_rows_far_from_the_origin_have_their_line():
+    X = np.array([[1.7e18, 0.0], [1.7001e18, 1.0]])
+    ax = sx.plot.plane(X, [0, 1], [1.0, 1.0, -1.70005e18])
+    (x, y), (u, v) = ax.lines[0].get_xy1(), ax.lines[0].get_xy2()
+    assert (x, y) != (u, v)
+    assert 1.7e18 < x < 1.7001e18
     ax.figure.canvas.draw()
 
 
@@ -171,6 +195,12 @@ def test_many_coefficients_are_folded():
     y = np.where(X[:, 0] > 0, 1, 0)
     ax = sx.diagnose(X, y, time_limit=20).plot()
     assert 1 <= len(ax.get_yticks()) <= 32
+
+
+def test_a_folded_line_claims_nothing():
+    ax = plot.coefficients([("a", "+"), ("… 3 more like these", ""), ("7 others", "0"), ("b", "?")])
+    assert [line.get_ydata()[0] for line in ax.lines] == [2]
+    assert [round(text.xyann[1]) for text in ax.texts if text.get_text() == ""] == [0]
 
 
 def test_nothing_of_matplotlib_is_loaded_before_a_picture_is_drawn():

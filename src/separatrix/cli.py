@@ -4,7 +4,8 @@ Exit status 2: the request or the data were wrong, and one sentence on stderr sa
 and `diagnose` exit with 0 if the classes are separable (completely separated), 1 if they are not, 3 if undecided;
 `verify` with 0 if the proof holds and 1 if not; `reproduce` with 0, or 1 if a number that had to come out did not;
 `datasets fetch` and `datasets verify` with 0, or 1 if a file could not be had or is not the published one; `bench` with
-0, whatever it measures. Ctrl-C ends with 130, which is no verdict.
+0, whatever it measures. No verdict are 130 (Ctrl-C), 141 (nobody reads the answer) and 70 (a fault of ours, with its
+traceback).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def choose_colour(wanted: bool | None) -> None:
 
 @app.callback(
     epilog="Exit status: 0 separable, or done as asked; 1 inseparable, or not as it should be; 2 wrong usage or "
-    "unreadable data; 3 undecided; 130 interrupted."
+    "unreadable data; 3 undecided; 130 interrupted, 70 a fault of separatrix."
 )
 def main(
     version: Annotated[
@@ -133,9 +134,10 @@ def separate(
         from separatrix.decide import separate as decide
         from separatrix.files import labelled
 
-        held: dict[str, Any] = {"labels": labels, "in_place": memory_limit is not None}
         with waiting(f"reading {data}") as tell:
-            X, y, names = labelled(data, target=target, header=header, missing=missing, **held)
+            X, y, names = labelled(
+                data, target=target, header=header, missing=missing, labels=labels, in_place=memory_limit is not None
+            )
             tell("deciding")
             found = decide(X, y, fit_intercept=intercept, time_limit=time_limit, memory_limit=memory_limit)
         write_proof(found.proof, proof)
@@ -179,19 +181,28 @@ def margin(
         from separatrix.decide import separate as decide
         from separatrix.files import labelled
 
-        held: dict[str, Any] = {"labels": labels, "in_place": memory_limit is not None}
-        limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
         with waiting(f"reading {data}") as tell:
-            X, y, names = labelled(data, target=target, header=header, missing=missing, **held)
+            X, y, names = labelled(
+                data, target=target, header=header, missing=missing, labels=labels, in_place=memory_limit is not None
+            )
 
             def told(now: Any) -> None:
                 tell(f"margin in [{now.lower:.6g}, {now.upper:.6g}]")
 
-            found = max_margin(X, y, rtol=rtol, fit_intercept=intercept, callback=told, **limits)
+            found = max_margin(
+                X,
+                y,
+                rtol=rtol,
+                fit_intercept=intercept,
+                time_limit=time_limit,
+                callback=told,
+                memory_limit=memory_limit,
+            )
             verdict, lower, upper = Verdict.SEPARABLE, found.lower, found.upper
             if lower <= 0:
                 tell("deciding")
-                settled = decide(X, y, fit_intercept=intercept, **limits)
+                settled = decide(X, y, fit_intercept=intercept, time_limit=time_limit, memory_limit=memory_limit)
+        theta, support = (found.theta, found.support.tolist()) if lower > 0 else (settled.theta, None)
         if lower <= 0:
             verdict, lower = settled.status, max(lower, settled.margin.lower)
             upper = min(upper, settled.margin.upper)
@@ -200,8 +211,8 @@ def margin(
             "lower": lower,
             "upper": upper,
             "ended": str(found.status),
-            "theta": named(found.theta, names, intercept) if verdict is Verdict.SEPARABLE else None,
-            "support": found.support.tolist() if verdict is Verdict.SEPARABLE else None,
+            "theta": None if theta is None else named(theta, names, intercept),
+            "support": support,
             "seconds": found.seconds,
         }
         show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {verdict.message}", answer, json)
@@ -260,9 +271,10 @@ def verify(
         from separatrix.files import labelled
 
         claimed = load_proof(proof)
-        held: dict[str, Any] = {"labels": labels, "in_place": memory_limit is not None}
         with waiting(f"checking {proof}"):
-            X, y, _ = labelled(data, target=target, header=header, missing=missing, **held)
+            X, y, _ = labelled(
+                data, target=target, header=header, missing=missing, labels=labels, in_place=memory_limit is not None
+            )
             holds = check(claimed, X, y, memory_limit=memory_limit)
         wanted, shape = (claimed.n, claimed.d), shape_of(X, y)
         reason = "" if holds else "its numbers do not fit these rows"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,31 +67,31 @@ def solve(
 
     Exit status 0 if it separates, 1 if not, which proves nothing: see separate.
     """
-    with plain_errors(), ExitStack() as stack:
+    with plain_errors():
         check_folder(checkpoint, "--checkpoint")
         from separatrix.files import labelled
         from separatrix.loop import solve as run_it
 
         in_place = memory_limit is not None or scheduler is not None
-        tell = stack.enter_context(waiting(f"reading {data}"))
-        X, y, names = labelled(data, target=target, header=header, missing=missing, labels=labels, in_place=in_place)
-        if scheduler is not None:
-            X = [X]
-            stack.enter_context(_client(scheduler))
-        run = run_it(
-            X,
-            y,
-            method,
-            step_size=step_size,
-            max_iter=max_iter,
-            fit_intercept=intercept,
-            memory_limit=memory_limit,
-            checkpoint=checkpoint,
-            record=None,
-            progress=lambda t, wrong: tell(
-                f"iteration {t:,}" + (f", {wrong:,} rows wrong" if wrong is not None else "")
-            ),
-        )
+        with waiting(f"reading {data}") as tell:
+            X, y, names = labelled(
+                data, target=target, header=header, missing=missing, labels=labels, in_place=in_place
+            )
+            with nullcontext() if scheduler is None else _client(scheduler):
+                run = run_it(
+                    X if scheduler is None else [X],
+                    y,
+                    method,
+                    step_size=step_size,
+                    max_iter=max_iter,
+                    fit_intercept=intercept,
+                    memory_limit=memory_limit,
+                    checkpoint=checkpoint,
+                    record=None,
+                    progress=lambda t, wrong: tell(
+                        f"iteration {t:,}" + ("" if wrong is None else f", {wrong:,} rows wrong")
+                    ),
+                )
         answer = {
             "status": str(run.status),
             "separated": run.separated,

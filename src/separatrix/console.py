@@ -6,6 +6,7 @@ import json as to_json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
@@ -18,7 +19,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-INTERRUPTED = 130  # as shells count it: 128 and the signal
+# Ends that are no verdict: as shells count signals, 128 and its number, and what BSD calls a fault of the software.
+INTERRUPTED, UNREAD, BROKEN = 130, 141, 70
 PATIENCE = 2.0  # seconds after which one wants to know that something happens
 TEXTS = {"separable": "32", "inseparable": "31", "undecided": "33", "complete": "31", "quasi-complete": "33"}
 
@@ -44,18 +46,23 @@ def examples(*lines: str) -> str:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Expected errors as one sentence on stderr and status 2; anything else is ours to mend and keeps its traceback."""
+    """Expected errors as one sentence on stderr and status 2; the rest is ours to mend and keeps its traceback."""
     try:
         yield
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
+        raise typer.Exit(UNREAD) from None
     except (ValueError, OSError, ImportError) as error:
         print(f"separatrix: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         print("separatrix: interrupted.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
+    except typer.Exit:
+        raise
+    except Exception:  # Python would end with 1, which is a verdict
+        traceback.print_exc()
+        raise typer.Exit(BROKEN) from None
 
 
 @contextmanager
@@ -84,10 +91,19 @@ def _report(said: list[str], over: Event) -> None:
     if over.wait(PATIENCE):
         return
     from rich.console import Console
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
 
-    with Console(stderr=True).status(said[0]) as status:
+    def now() -> Spinner:
+        return Spinner("dots", Text(f"{said[0]} ({time.monotonic() - began:.0f} s)"))
+
+    # What is printed meanwhile goes where it was going: rich would send it all to this console.
+    with Live(
+        now(), console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as live:
         while not over.wait(0.2):
-            status.update(f"{said[0]} ({time.monotonic() - began:.0f} s)")
+            live.update(now())
 
 
 def wide_console(quiet: bool = False) -> Console:
@@ -131,6 +147,8 @@ def check_folder(path: Path | None, option: str) -> None:
     """Complain now, rather than after minutes of work."""
     if path is not None and not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {str(path.parent)!r} for {option} is not there.")
+    if path is not None and path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} for {option} is a folder; name a file.")
 
 
 def named(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> dict[str, float]:

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.frames import design
+from separatrix.frames import design, listed
 from separatrix.shards.labels import open_parquet
-from separatrix.text import GZIP, listed, read_text
+from separatrix.text import GZIP, read_text, unpacked
 
 SUFFIXES = {
     ".csv": "text",
@@ -82,19 +82,23 @@ class Source:
 def find(path: Path | str) -> Source:
     """What `path` names and which kind it is; "-" is standard input."""
     if str(path) == "-":
-        raw = sys.stdin.buffer.read()
-        if not raw:
-            raise ValueError("standard input is empty; it needs at least one row.")
-        return Source("standard input", _told_by(raw) or "text", raw)
+        if sys.stdin is None:
+            raise ValueError("standard input is closed; name a file.")
+        return _piped("standard input", sys.stdin.buffer.read())
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; name a file in it.")
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"there is no file {path}; check the path.")
+    if not path.is_file():  # a pipe, which can be read once
+        return _piped(str(path), path.read_bytes())
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty; it needs at least one row.")
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
+    packed = path.suffix.lower() == ".gz"
+    suffix = Path(path.stem).suffix if packed else path.suffix
+    kind = SUFFIXES.get(suffix.lower())
+    if packed and kind not in (None, "text", "tabs"):
+        return Source(str(path), kind or "text", unpacked(str(path), path.read_bytes()))
     if kind is None:
         with path.open("rb") as file:
             kind = _told_by(file.read(1 << 16))
@@ -102,6 +106,12 @@ def find(path: Path | str) -> Source:
             known = " ".join(SUFFIXES)
             raise ValueError(f"{path} is of no known kind; save it as one of {known} (text also with .gz).")
     return Source(str(path), kind)
+
+
+def _piped(name: str, raw: bytes) -> Source:
+    if not raw:
+        raise ValueError(f"{name} is empty; it needs at least one row.")
+    return Source(name, _told_by(raw) or "text", raw)
 
 
 def _told_by(start: bytes) -> str | None:
@@ -113,6 +123,8 @@ def _told_by(start: bytes) -> str | None:
         return None
     lines = (line.strip() for line in start.splitlines())
     first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    if len(first) > 1000:  # enough to tell, up to the last whole entry
+        first = first[:1000].rpartition(b" ")[0]
     return "svmlight" if SVMLIGHT.fullmatch(first) else "text"
 
 
@@ -132,6 +144,7 @@ def read(
     source = find(path)
     if labels is not None and source.kind != "npy":
         raise ValueError(f"a file of labels goes with rows in an .npy file; {source} has its own.")
+    check_labels(labels, target)
     match source.kind:
         case "text":
             return Table(*read_text(str(source), source.contents(), header=header), str(source))
@@ -166,6 +179,7 @@ def labelled(
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".npy" and labels is not None:
+        check_labels(labels, target)
         return str(path), str(labels), None
     if in_place:
         if suffix not in (".parquet", ".pq"):
@@ -179,6 +193,14 @@ def labelled(
         return held.X, held.y, None
     made = design(held.columns, target_of(held, target), missing=missing)
     return made.X, made.y, tuple(term.name for term in made.terms)
+
+
+def check_labels(labels: Path | str | None, target: str | None) -> None:
+    """Labels come from one place, and that is a file."""
+    if labels is not None and target is not None:
+        raise ValueError(f"labels are in {labels} or in the column {target}; name one of the two.")
+    if str(labels) == "-":
+        raise ValueError("labels cannot come from standard input; name the .npy file of the labels.")
 
 
 def target_of(table: Table, target: str | None) -> str:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 EXACT = 2**53  # whole numbers up to here are float64 numbers
 ENTRIES = 2**28  # of contrasts, 2 GiB: more comes from a column that is no factor
 SHOWN = 8  # names in a message
+LONG = 60  # letters of one
 FEW = 10  # rows below which a different value in each is no news
 
 
@@ -140,7 +141,7 @@ def _split(columns: list[_Column], target: Any) -> tuple[list[_Column], _Column]
         if wanted not in names:
             close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.5)
             hint = f", did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"there is no column {wanted!r}{hint}; columns: {_listed(names)}.")
+            raise ValueError(f"there is no column {wanted!r}{hint}; columns: {listed(names)}.")
         label = columns.pop(names.index(wanted))
         if not columns:
             raise ValueError(f"there is no column besides the target {wanted!r}; add at least one.")
@@ -168,7 +169,7 @@ def _complete_rows(columns: list[_Column], n: int, missing: str) -> NDArray[np.i
             bad |= column.missing
             counts.append(f"{column.name} {np.count_nonzero(column.missing)}")
     hit = np.count_nonzero(bad)
-    seen = f"{_listed(counts)} (of {n} rows)"
+    seen = f"{listed(counts)} (of {n} rows)"
     if hit and missing == "error":
         which = "the row that has one" if hit == 1 else f"the {hit} rows that have one"
         raise ValueError(f"missing values: {seen}; fill them, or pass missing='drop' to leave out {which}.")
@@ -253,7 +254,7 @@ def _of_frame(frame: Any) -> list[tuple[str, Any]]:
 
 def _check_unique(names: list[str]) -> None:
     if twice := [name for name, times in Counter(names).items() if times > 1]:
-        raise ValueError(f"columns must have different names, got more than one {_listed(twice)}; rename them.")
+        raise ValueError(f"columns must have different names, got more than one {listed(twice)}; rename them.")
 
 
 def _column(name: str, values: Any) -> _Column:
@@ -398,6 +399,8 @@ def _narwhals() -> ModuleType:
     return nw
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first few of many names, and the first letters of long ones."""
     more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    names = [name if len(name) <= LONG else f"{name[: LONG - 1]}…" for name in names[:SHOWN]]
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

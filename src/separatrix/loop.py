@@ -101,8 +101,8 @@ def solve(
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
     progress : callable, optional
-        Called some ten times a second with the iteration and the number of rows on the wrong side, None where that is
-        not known, as in the perceptron's sweeps: nothing is computed for it.
+        Called at most ten times a second, and at the end, with the iteration and the number of rows on the wrong side,
+        None where that is not known, as in the perceptron's sweeps: nothing is computed for it.
 
     Returns
     -------
@@ -228,7 +228,7 @@ class Walk:
         average: bool = False,
         progress: Callable[[int, int | None], Any] | None = None,
     ) -> None:
-        self.problem, self.method, self.progress = problem, method, progress
+        self.problem, self.method, self.progress, self.told_at = problem, method, progress, 0.0
         self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
         self.recorder = Recorder("log", False) if recorder is None else recorder
         self.checkpoint = checkpoint
@@ -258,6 +258,7 @@ class Walk:
         recorded = len(self.recorder.rows)
         iterate = self._record()
         self._save()
+        self._tell(last=True)
         if len(self.recorder.rows) > recorded:
             if self.callback is not None:
                 self.callback(iterate)
@@ -296,9 +297,7 @@ class Walk:
             engine.use_threads(pace.threads)
             wanted, before = 1 if callable(self.stop) else min(pace.steps, goal - engine.t), engine.t
             pace.note(self._timed(wanted, epoch), engine.t - before, wanted)
-            if self.progress is not None:
-                unknown = self.method.order is not None and engine.errors > 0
-                self.progress(engine.t, None if unknown else engine.errors)
+            self._tell()
             if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
                 self._save()
                 last_save = time.monotonic()
@@ -309,6 +308,13 @@ class Walk:
         took = time.perf_counter() - began
         self.seconds += took
         return took
+
+    def _tell(self, last: bool = False) -> None:
+        """How far the run has come, for those who wait."""
+        if self.progress is not None and (last or time.monotonic() - self.told_at > SLICE):
+            unknown = self.method.order is not None and self.engine.errors > 0
+            self.progress(self.engine.t, None if unknown else self.engine.errors)
+            self.told_at = time.monotonic()
 
     def _next(self) -> int | None:
         last = int(self.recorder.rows[-1][0]) if self.recorder.rows else 0

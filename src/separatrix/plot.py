@@ -40,7 +40,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
 LOGARITHMIC = ("loss", "grad_norm", "theta_norm", "errors", "sharpness")
 FEW = 50  # iterations that a linear axis shows well
 ALIKE = 4.0  # spans of two features within this factor are drawn to one scale, so that right angles look right
-SIDES = {"-": -1.0, "0": 0.0, "aliased": 0.0, "+": 1.0}  # where a coefficient's limit is drawn
+# Where a coefficient's limit is drawn.
+SIDES = {"-": (-1.0,), "0": (0.0,), "aliased": (0.0,), "?": (0.0,), "+": (1.0,), "either": (-1.0, 1.0)}
 
 
 class Walked(Protocol):
@@ -95,30 +96,34 @@ def compare(
     >>> runs = [sx.solve(X, y, "lr-gd", step_size=step) for step in (0.1, 1.0, 10.0)]
     >>> ax = sx.plot.compare(runs, "loss")
     """
-    if not runs:
-        raise ValueError("there is no run to draw; give at least one.")
+    if not isinstance(runs, Sequence) or not runs:
+        raise ValueError("runs must be a list of at least one run; run.plot() draws one alone.")
     if metric not in LABELS:
         raise ValueError(f"metric must be one of {', '.join(LABELS)}, got {metric!r}.")
     if labels is not None and len(labels) != len(runs):
         raise ValueError(f"labels must name each run: {len(runs)} runs, {len(labels)} labels.")
+    ax = _axes(ax)
     names = list(labels) if labels is not None else _names(runs, metric)
     colours = _colours(runs)
-    ax = _axes(ax)
     longest = max(int(run.trace["iteration"][-1]) for run in runs)
-    start = 1 if longest > FEW else 0  # a logarithmic axis has no 0
-    for run, name, colour in zip(runs, names, colours, strict=True):
-        t, values = run.trace["iteration"], run.trace[metric]
-        shown = t >= start
-        ax.plot(t[shown], values[shown], DASHES.get(run.method, "-"), color=colour, lw=1.3, label=words(name))
-        if run.separated or shown.sum() < 2:
+    lines, least, most, zero = [], np.inf, 0.0, False  # the smallest positive value, the largest, and whether one is 0
+    for run, colour in zip(runs, colours, strict=True):
+        t, values = run.trace["iteration"], run.trace[metric].astype(np.float64)
+        lines += ax.plot(t, values, DASHES.get(run.method, "-"), color=colour, lw=1.3)
+        least, most = min(least, values[values > 0].min(initial=np.inf)), max(most, values.max(initial=0.0))
+        zero = zero or bool((values == 0).any())
+        if run.separated or len(t) < 2:
             ax.plot(t[-1:], values[-1:], "o" if run.separated else "x", color=colour, ms=5)
     if longest > FEW:
-        ax.set_xscale("log")
-    if metric in LOGARITHMIC:
-        ax.set_yscale("symlog" if metric == "errors" else "log")
-    if metric == "errors":
-        ax.set_ylim(bottom=0)
-    ax.legend(fontsize=8, frameon=False)
+        ax.set_xscale("symlog", linthresh=1)  # logarithmic, with a place for iteration 0
+        ax.set_xlim(left=0)
+    if metric in LOGARITHMIC and most > 10 * least:
+        if zero:  # a perceptron's loss ends there
+            ax.set_yscale("symlog", linthresh=least)
+            ax.set_ylim(bottom=0)
+        else:
+            ax.set_yscale("log")
+    ax.legend(lines, [words(name) for name in names], fontsize=8, frameon=False)
     finish(ax, "iteration", LABELS[metric])
     return ax
 
@@ -179,9 +184,12 @@ def plane(X: Any, y: Any, theta: Any, *, bias: float = 1.0, ax: Axes | None = No
             levels = [corners.min() - 1, 0.0, corners.max() + 1]
             ax.contourf([low[0], high[0]], [low[1], high[1]], corners, levels, colors=PALETTE[:2], alpha=0.12, zorder=0)
         shifts = [(0.0, "-", 1.5)] + ([(s * margins.min(), "--", 0.8) for s in (-1, 1)] if margins.min() > 0 else [])
-        for shift, dash, width in shifts:
-            point = (shift - c) * np.array([c0, c1]) / length**2
-            ax.axline(tuple(point), tuple(point + np.array([-c1, c0]) / length), color="black", ls=dash, lw=width)
+        middle, across = (low + high) / 2, np.hypot(*(high - low))
+        for shift, dash, width in shifts:  # from the point nearest to the window's middle, as far as the window is wide
+            point = middle - (c0 * middle[0] + c1 * middle[1] + c - shift) / length * (np.array([c0, c1]) / length)
+            ax.axline(
+                tuple(point), tuple(point + across * np.array([-c1, c0]) / length), color="black", ls=dash, lw=width
+            )
     ax.set_xlim(low[0], high[0])
     ax.set_ylim(low[1], high[1])
     span = high - low
@@ -200,7 +208,7 @@ def coefficients(columns: Sequence[tuple[str, str]], title: str = "", *, ax: Axe
     """
     ax = _axes(ax, height=1.2 + 0.28 * len(columns))
     for k, (_, sign) in enumerate(columns):
-        for end in (-1.0, 1.0) if sign == "either" else (SIDES.get(sign, 0.0),):
+        for end in SIDES.get(sign, ()):  # the last line of a folded list has no sign
             colour = PALETTE[end < 0]
             if end:
                 head = {"arrowstyle": "-|>", "color": colour, "lw": 1.6, "ls": "--" if sign == "either" else "-"}

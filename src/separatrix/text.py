@@ -1,10 +1,11 @@
 """Tables from text: CSV, TSV and their relatives.
 
 Text is UTF-8. Tabs divide the cells of .tsv; elsewhere it is the one of tab ; | , that divides the first lines alike,
-into most cells (but a comma within numbers is a decimal one where ; divides too). Blank lines are skipped. The first
-line is a header if no cell of it is a number, true or false; without one, columns are named c0, c1, … Missing are empty
-cells and NA NaN nan NAN null NULL None n/a N/A ? and a single dot. If all other cells of a column are numbers (1.5, or
-1,5 where ; divides) it is numeric, if all are true or false boolean, else text.
+into most cells (but a comma within numbers is a decimal one where ; divides too). Where none of these occurs, runs of
+blanks do, if they divide the first lines alike. Blank lines are skipped. The first line is a header if no cell of it is
+a number, true or false; without one, columns are named c0, c1, … Missing are empty cells and NA NaN nan NAN null NULL
+None n/a N/A ? and a single dot. If all other cells of a column are numbers (1.5, or 1,5 where ; divides) it is numeric,
+if all are true or false boolean, else text.
 """
 
 from __future__ import annotations
@@ -22,12 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.frames import EXACT
+from separatrix.frames import EXACT, listed
 
 MISSING = frozenset(["", "NA", "NaN", "nan", "NAN", "null", "NULL", "None", "n/a", "N/A", "?", "."])
 DELIMITERS = "\t;|,"
 SAMPLE = 20  # lines that tell the delimiter
-SHOWN = 8  # names in a message
 GZIP = b"\x1f\x8b"
 
 
@@ -45,6 +45,8 @@ def read_text(
     """
     raw = _contents(name, raw)
     delimiter = _delimiter(raw, delimiters)
+    if len(delimiters) > 1 and (spaced := _spaced(raw, delimiter)) is not None:
+        raw, delimiter = spaced, "\t"
     sample = [row for _, row in islice(_records(name, raw, delimiter), 2)]
     if not sample:
         raise ValueError(f"{name} has only blank lines; it needs at least one row.")
@@ -77,12 +79,17 @@ def read_text(
     return columns, header
 
 
+def unpacked(name: str, raw: bytes) -> bytes:
+    """What gzip had packed."""
+    try:
+        return gzip.decompress(raw)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{name} is no whole gzip file ({error}); get it again.") from None
+
+
 def _contents(name: str, raw: bytes) -> bytes:
     if name.lower().endswith(".gz") or raw.startswith(GZIP):
-        try:
-            raw = gzip.decompress(raw)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{name} is no whole gzip file ({error}); get it again.") from None
+        raw = unpacked(name, raw)
     if b"\0" in raw:
         raise ValueError(f"{name} is no UTF-8 text, it holds zero bytes; save it as UTF-8 text.")
     if not raw.isascii():
@@ -124,6 +131,15 @@ def _delimiter(raw: bytes, delimiters: str) -> str:
         del alike["," if all(_is_value(cell, ";") for cell in inside) else ";"]
     found = alike or {delimiter: rows for delimiter, rows in ragged.items() if rows and len(rows[0]) > 1}
     return max(found, key=lambda delimiter: len(found[delimiter][0]), default=delimiters[-1])
+
+
+def _spaced(raw: bytes, delimiter: str) -> bytes | None:
+    """Tabs for runs of blanks, where nothing else divides the first lines and blanks divide them alike."""
+    head = [line for line in islice(raw.splitlines(), SAMPLE) if line.strip()]
+    counts = {len(line.split()) for line in head}
+    if b'"' in raw or len(counts) != 1 or counts == {1} or any(delimiter.encode() in line for line in head):
+        return None
+    return b"\n".join(b"\t".join(line.split()) for line in raw.splitlines())
 
 
 def _is_blank(row: list[str]) -> bool:
@@ -187,9 +203,3 @@ def _is_value(cell: str, delimiter: str) -> bool:
     if cell.lower() in ("true", "false") or _numbers([cell]) is not None:
         return True
     return delimiter == ";" and _numbers(_decimal_points([cell])) is not None
-
-
-def listed(names: list[str]) -> str:
-    """The first few of many names."""
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from enum import StrEnum
-from typing import Any, Self
+from typing import Self
 
 
 class Word(StrEnum):
@@ -19,9 +19,8 @@ class Word(StrEnum):
         self.message = message
         return self
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls) -> None:
         """Add the members, each with its text and its sentence, to the docstring."""
-        super().__init_subclass__(**options)
         members = [f'{m.name} : "{m}"\n    {m.message[0].upper()}{m.message[1:]}.' for m in cls]
         told = [*members, "message : str", "    One sentence on what the member means."]
         cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", "Attributes", "----------", *told, ""])

@@ -70,6 +70,6 @@ every row. docs/estimators.md has the measurements behind the default."""
 
 def described(cls: Any) -> Any:
     """Fill in a class's docstring: a name alone on its line stands for the entry of that name here."""
-    lines = inspect.cleandoc(cls.__doc__).splitlines()
+    lines = inspect.cleandoc(cls.__doc__ or "").splitlines()
     cls.__doc__ = "\n".join([*(ENTRIES.get(line, line) for line in lines), ""])
     return cls

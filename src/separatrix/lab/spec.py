@@ -194,6 +194,8 @@ def read_book(path: Path) -> Book:
     """The experiments of a file; its data entries stand beside the paper's."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}; check the path.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is no TOML file: {error}.") from None
     return parse_book(entries, str(path), paper_book())
