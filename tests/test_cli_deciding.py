@@ -133,9 +133,9 @@ def test_every_kind_of_file_gets_the_same_answer(invoke, table, tmp_path):
     ("words", "said"),
     [
         (["separate", "nothing.csv", "--target", "y"], "no file"),
-        (["separate", "data.csv"], "needs a target"),
+        (["separate", "data.csv"], "needs --target"),
         (["separate", "data.csv", "--target", "z"], "z"),
-        (["separate", "data.csv", "--target", "y", "--time-limit", "-1"], "time_limit"),
+        (["separate", "data.csv", "--target", "y", "--time-limit", "-1"], "--time-limit"),
         (["separate", "data.csv", "--target", "y", "--proof", "gone/p"], "not there"),
         (["separate", "data.csv", "--target", "y", "--missing", "maybe"], "missing must be"),
         (["margin", "data.csv", "--target", "y", "--rtol", "2"], "rtol"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,9 @@ import separatrix as sx
 import zoo
 from separatrix import case, cone, faces
 from separatrix.certify import check
+from separatrix.certify.rows import Reader
 from separatrix.problem import make_problem
+from separatrix.relations import spanning_columns
 
 IRIS = load_iris()
 
@@ -322,3 +326,80 @@ def test_a_time_limit_leaves_the_question_open_rather_than_guess(monkeypatch):
     assert found.kind == "undecided"
     assert found.mle_exists is None
     assert set(found.columns.values()) == {"?"}
+
+
+# Many columns, many levels.
+
+
+@pytest.mark.parametrize(("n", "d"), [(40, 60), (40, 3000), (300, 400)])
+def test_more_columns_than_rows_are_diagnosed_quickly(n, d):
+    X = np.random.default_rng(n + d).standard_normal((n, d))
+    y = np.arange(n) % 2
+    began = time.perf_counter()
+    found = sx.diagnose(X, y)
+    assert time.perf_counter() - began < 60  # ten thousand columns used to take minutes
+    assert found.kind == "complete"
+    assert sx.verify(found.proof, X, y)
+    assert list(found.columns.values()).count("aliased") == d + 1 - n
+    assert found.columns["(intercept)"] != "aliased"  # the first columns are kept
+
+
+def test_columns_that_span_are_proven_to_span():
+    X = np.random.default_rng(0).integers(-3, 4, (30, 200)).astype(float)
+    X[:, 5], X[:, 9] = X[:, 3] + X[:, 4], 0.0
+    problem = make_problem(X, np.arange(30) % 2, fit_intercept=True)
+    kept = spanning_columns(Reader(problem), np.r_[200, 0:200])
+    assert len(kept) == 30
+    assert not {5, 9} & set(kept.tolist())
+    assert exact_rank([[int(v) for v in row] for row in np.c_[X, np.ones(30)][:, kept]]) == 30
+    X[7] = X[8]  # two equal rows: nothing spans
+    assert spanning_columns(Reader(make_problem(X, np.arange(30) % 2)), np.arange(200)) is None
+
+
+def exact_rank(rows):
+    """The rank of whole numbers, by elimination in fractions."""
+    rows, rank = [[Fraction(v) for v in row] for row in rows], 0
+    for column in range(len(rows[0])):
+        pivot = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            factor = rows[i][column] / rows[rank][column]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[rank], strict=True)]
+        rank += 1
+    return rank
+
+
+def test_a_factor_of_many_levels_is_decided_level_by_level():
+    rng = np.random.default_rng(0)
+    n, levels = 1500, 500
+    zips, x, y = rng.integers(0, levels, n), np.round(rng.standard_normal(n), 3), rng.integers(0, 2, n)
+    found = sx.diagnose({"zip": [f"z{k}" for k in zips], "x": x, "y": y}, "y")
+    assert found.kind == "quasi-complete"
+    outcomes = {k: set(y[zips == k].tolist()) for k in set(zips.tolist())}
+    pure = {f"z{k}" for k, seen in outcomes.items() if len(seen) == 1}
+    named = {name.split("[")[1].split("]")[0]: sign for name, sign in found.columns.items() if name.startswith("zip")}
+    assert len(named) == len(outcomes) - 1 and pure <= set(named)  # the reference has both outcomes
+    assert {k for k, sign in named.items() if sign in ("+", "-")} == pure
+    assert found.columns["x"] == "0"
+    assert set(found.rows.tolist()) == {i for i in range(n) if len(outcomes[zips[i]]) == 1}
+
+
+def test_many_aliased_columns_are_folded_and_names_stay_on_their_line():
+    X = np.random.default_rng(0).standard_normal((10, 80))
+    text = str(sx.diagnose(X, np.arange(10) % 2))
+    assert text.count(" is aliased") == 10
+    assert "… 61 more aliased columns" in text
+    assert "71 others" in text
+    text = str(sx.diagnose({"note": ["a\nb", "c", "a\nb", "c"], "y": [0, 1, 1, 0]}, "y"))
+    assert "note[c] (vs a\\nb)" in text
+
+
+def test_a_path_is_no_frame_and_a_name_no_column():
+    with pytest.raises(ValueError, match="read the file into a data frame first"):
+        sx.diagnose("patients.csv", "died")
+    with pytest.raises(ValueError, match="got the name 'died'; pass the column itself"):
+        sx.solve(np.eye(2), "died")
+    with pytest.raises(ValueError, match=r"3 classes \(0, 1, 2\); .* diagnose\(\) takes more"):
+        sx.separate(np.eye(3), [0.0, 1.0, 2.0])

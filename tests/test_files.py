@@ -139,7 +139,7 @@ def test_each_mark_of_a_missing_cell_is_missing(write, mark):
     assert all(label is None or type(label) is bool for label in held["b"])
 
 
-@pytest.mark.parametrize("cell", ["0x10", "1_000", "1 000", "١٢", "1,5", "--1", "1e", "abc", "1.2.3", "12%"])
+@pytest.mark.parametrize("cell", ["0x10", "1_000", "10 00", "١٢", "1,5", "--1", "1e", "abc", "1.2.3", "12%"])
 def test_what_only_looks_like_a_number_is_text(write, cell):
     assert columns(write(f'x,y\n1,2\n"{cell}",3\n'))["x"] == ["1", cell]
 
@@ -156,11 +156,11 @@ def test_true_and_false_in_any_case_are_booleans(write):
 
 
 def test_decimal_commas_must_fit_every_cell(write):
-    path = write("a;b;c;d\n1,5;1,5;1.000,5;1,5\n2;1.5;2;NA\n-3,25;2;3;.\n")
+    path = write("a;b;c;d\n1,5;1,5;1.00,5;1,5\n2;1.5;2;NA\n-3,25;2;3;.\n")
     held = columns(path)
     assert held["a"] == [1.5, 2.0, -3.25]
     assert held["b"] == ["1,5", "1.5", "2"]
-    assert held["c"] == ["1.000,5", "2", "3"]
+    assert held["c"] == ["1.00,5", "2", "3"]
     assert held["d"][0] == 1.5 and np.isnan(held["d"][1:]).all()
 
 
@@ -224,7 +224,7 @@ def test_ten_thousand_columns_are_read(write):
         (gzip.compress(b""), "a.csv.gz", "a.csv.gz has only blank lines"),
         (b"a,b\n", "a.csv", "has a header but no rows"),
         (b"a\0b\n", "a.csv", "is no UTF-8 text, it holds zero bytes"),
-        ("a,b\n1,2\n".encode("utf-16"), "a.csv", "is no UTF-8 text"),
+        ("a,b\n1,2\n".encode("utf-16"), "a.csv", "is UTF-16 text, not UTF-8 text"),
         ("a,caf\xe9\n1,2\n".encode("latin-1"), "a.csv", "is no UTF-8 text .byte 0xe9 at position 5"),
         (b"not gzip", "a.csv.gz", "is no whole gzip file"),
         (gzip.compress(b"a,b\n1,2\n")[:-6], "a.csv.gz", "is no whole gzip file"),
@@ -295,7 +295,7 @@ def test_without_a_header_the_target_may_be_a_number(write, target):
 @pytest.mark.parametrize(
     ("content", "target", "message"),
     [
-        (WARDS, None, "needs a target, the column of the labels; columns: age, ward, died"),
+        (WARDS, None, "needs --target, the column of the labels; columns: age, ward, died"),
         (WARDS, "dead", "no column 'dead', did you mean 'died'"),
         (WARDS, "2", "no column '2'; columns: age, ward, died"),
         ("1,2\n3,4\n", "5", "no column '5': its first line was read as data, so columns are c0, c1; pass header=True"),
@@ -586,3 +586,33 @@ def test_labels_come_from_one_place(write, labels, target, message):
 def test_a_long_line_of_svmlight_is_known_by_its_start(write):
     line = "1 " + " ".join(f"{j}:1" for j in range(1, 30_000))
     assert labelled(write(f"{line}\n{line.replace('1', '0', 1)}\n", "a.data"))[0].shape == (2, 29_999)
+
+
+@pytest.mark.parametrize(
+    ("cell", "other"), [("1,000", "2"), ("12,345,678.5", "1"), ("1.000,50", "2"), ("1 000", "7"), ("-1,000", "NA")]
+)
+def test_thousands_separators_are_refused_and_not_taken_for_levels(write, cell, other):
+    path = write(f"pay\ty\n{cell}\t0\n{other}\t1\n", "pay.tsv")
+    with pytest.raises(ValueError, match="looks like a number with thousands separators; remove them"):
+        read(path)
+
+
+def test_text_that_only_begins_like_a_number_is_text(write):
+    assert columns(write("code\ty\n1,000 a\t0\n2,000\t1\n"))["code"] == ["1,000 a", "2,000"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"PK\x03\x04 and so on", "is a zip archive or a spreadsheet, not UTF-8 text; export it as CSV"),
+        ("a,b\n1,2\n".encode("utf-16"), "is UTF-16 text, not UTF-8 text; save it as UTF-8"),
+        (b"\x89PNG\r\n\x1a\n\x00", "holds zero bytes"),
+    ],
+)
+def test_what_is_no_table_is_called_by_its_name(write, content, message):
+    with pytest.raises(ValueError, match=message):
+        read(write(content))
+
+
+def test_svmlight_in_a_text_file_is_known(write):
+    assert labelled(write("1 1:2 3:4\n0 1:1 2:1\n", "a.txt"))[0].shape == (2, 3)

@@ -294,3 +294,46 @@ def test_the_shell_completes_commands_options_and_methods():
     assert completed("separatrix", "se") == ["separate"]
     assert completed("separatrix", "separate", "x.csv", "--tar") == ["--target"]
     assert completed("separatrix", "solve", "x.csv", "--method", "normalized-b") == ["normalized-batch-perceptron"]
+
+
+# Words.
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["diagnose", "gaps.csv", "--target", "y"], "or pass --missing drop"),
+        (["separate", "data.csv"], "data.csv needs --target"),
+        (["separate", "rows.npy"], "--labels and their file, or --target"),
+        (["separate", "twice.csv", "--target", "a"], "pass --no-header"),
+        (["separate", "images.npz", "--time-limit", "-1"], "--time-limit must be"),
+        (["solve", "images.npz", "--step-size", "-1"], "--step-size must be positive"),
+        (["separate", "three.csv", "--target", "y"], "`separatrix diagnose` takes more"),
+    ],
+)
+def test_messages_speak_of_options(folder, words, said):
+    (folder / "gaps.csv").write_text("a,y\n1,0\nNA,1\n")
+    (folder / "twice.csv").write_text("a,a\n1,0\n")
+    (folder / "three.csv").write_text("a,y\n1,0\n2,1\n3,2\n")
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_a_hyperplane_of_few_columns_is_printed(folder):
+    done = CliRunner().invoke(app, ["separate", "data.csv", "--target", "y", "--intercept"])
+    theta = dict(part.rsplit(" ", 1) for part in done.stdout.split("theta: ")[-1].strip().split(", "))
+    assert list(theta) == ["a", "b", "(intercept)"]
+    for (a, b), y in (((1, 2), -1), ((2, 1), -1), ((4, 5), 1), ((5, 5), 1)):
+        assert y * (float(theta["a"]) * a + float(theta["b"]) * b + float(theta["(intercept)"])) > 0
+
+
+def test_a_proof_that_cannot_be_written_says_why(folder):
+    (folder / "three.csv").write_text("a,y\n1,0\n2,1\n3,2\n1.5,2\n2.5,0\n1.2,1\n")
+    done = CliRunner().invoke(app, ["diagnose", "three.csv", "--target", "y", "--proof", "t.proof"])
+    assert "there is no proof to write: more than two classes have none." in done.stderr
+
+
+def test_names_of_experiments_and_data_sets_are_completed():
+    assert completed("separatrix", "reproduce", "table-1-a") == ["table-1-a"]
+    assert completed("separatrix", "datasets", "fetch", "fash") == ["fashion-mnist"]

@@ -31,7 +31,7 @@ def altered(row, column, value):
         (X0[:0], Y0[:0], "empty"),
         (X0[:, :0], Y0, "empty"),
         (X0[:, 0], Y0, "two dimensions"),
-        (X0, np.ones(30), r"1 class \(1.0\)"),
+        (X0, np.ones(30), r"1 class \(1\)"),
         (X0, np.arange(30) % 3, r"3 classes \(0, 1, 2\)"),
         (X0, Y0[:29], "30 rows but y has 29 labels"),
         (X0, np.where(np.arange(30) == 4, np.nan, Y0), "y is missing at row 4"),

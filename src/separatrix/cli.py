@@ -31,6 +31,7 @@ from separatrix.console import (
     TimeLimit,
     check_folder,
     examples,
+    in_line,
     named,
     plain_errors,
     show,
@@ -87,12 +88,12 @@ SEPARABLE, INSEPARABLE, UNDECIDED = 0, 1, 3  # 2 is for wrong usage
 EXITS = {"separable": SEPARABLE, "inseparable": INSEPARABLE, "undecided": UNDECIDED}
 
 
-def write_proof(proof: Any, path: Path | None) -> None:
+def write_proof(proof: Any, path: Path | None, why: str = "nothing was proven") -> None:
     """Save the proof where it was asked for; say so on stderr if there is none."""
     if path is None:
         return
     if proof is None:
-        print("separatrix: there is no proof to write.", file=sys.stderr)
+        print(f"separatrix: there is no proof to write: {why}.", file=sys.stderr)
         return
     from separatrix.certify import save_proof
 
@@ -153,7 +154,8 @@ def separate(
             "tool": found.tool,
             "seconds": found.seconds,
         }
-        show(str(found), answer, json)
+        theta = "" if found.theta is None else f"\ntheta: {in_line(found.theta, names, intercept)}"
+        show(str(found) + theta, answer, json)
     raise typer.Exit(EXITS[found.status])
 
 
@@ -248,7 +250,8 @@ def diagnose(
             X, y = (held.X, held.y) if isinstance(held, Arrays) else (held.columns, target_of(held, target))
             tell("diagnosing")
             found = examine(X, y, fit_intercept=intercept, missing=missing, time_limit=time_limit)
-        write_proof(found.proof, proof)
+        several = len(found.counts) > 2
+        write_proof(found.proof, proof, "more than two classes have none" if several else "nothing was proven")
         show(str(found), found.to_dict(), json)
     raise typer.Exit({Kind.COMPLETE: SEPARABLE, Kind.UNDECIDED: UNDECIDED}.get(found.kind, INSEPARABLE))
 
@@ -287,6 +290,13 @@ def verify(
     raise typer.Exit(0 if holds else 1)
 
 
+def experiments() -> list[str]:
+    """What `reproduce` knows by name."""
+    from separatrix.lab.spec import paper_book
+
+    return ["all", *paper_book().experiments]
+
+
 class Profile(StrEnum):
     """How much `reproduce` runs."""
 
@@ -304,7 +314,10 @@ class Profile(StrEnum):
 def reproduce(
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="'all', ids such as figure-2, table-1 or finding, or a TOML file of experiments."),
+        typer.Argument(
+            help="'all', ids such as figure-2, table-1-a or finding, or a TOML file of experiments.",
+            autocompletion=experiments,
+        ),
     ] = None,
     profile: Annotated[Profile, typer.Option(help="Small sizes, or the paper's.")] = Profile.QUICK,
     out: Annotated[Path, typer.Option(help="The folder of the report; runs in it are never run again.")] = Path(

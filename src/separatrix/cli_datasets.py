@@ -19,6 +19,13 @@ DataDir = Annotated[
 ]
 
 
+def known() -> list[str]:
+    """The data sets' names."""
+    from separatrix.datasets import SOURCES
+
+    return list(SOURCES)
+
+
 @app.command("list", epilog=examples("separatrix datasets list"))
 def list_(data_dir: DataDir = None, json: AsJson = False) -> None:
     """Show the data sets, their sources, and which are here."""
@@ -67,7 +74,7 @@ def _facts(source: Any) -> dict[str, Any]:
 
 @app.command(epilog=examples("separatrix datasets fetch mnist fashion-mnist --data-dir data"))
 def fetch(
-    names: Annotated[list[str], typer.Argument(help="Data sets, as `list` names them.")],
+    names: Annotated[list[str], typer.Argument(help="Data sets, as `list` names them.", autocompletion=known)],
     data_dir: DataDir = None,
     base_url: Annotated[
         str | None, typer.Option(help="A copy of a data folder on a web server, instead of the public sources.")
@@ -95,7 +102,9 @@ def fetch(
 
 @app.command(epilog=examples("separatrix datasets verify mnist"))
 def verify(
-    names: Annotated[list[str] | None, typer.Argument(help="Data sets; all if none is named.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Data sets; all if none is named.", autocompletion=known)
+    ] = None,
     data_dir: DataDir = None,
     json: AsJson = False,
 ) -> None:

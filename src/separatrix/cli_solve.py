@@ -19,6 +19,7 @@ from separatrix.console import (
     Target,
     check_folder,
     examples,
+    in_line,
     named,
     plain_errors,
     show,
@@ -46,7 +47,7 @@ def solve(
             help="lr-gd, normalized-lr-gd, batch-perceptron, normalized-batch-perceptron or perceptron.",
             autocompletion=_methods,
         ),
-    ] = "normalized-batch-perceptron",
+    ] = "lr-gd",
     step_size: Annotated[float | None, typer.Option(help="The step size of the logistic two, 1 by default.")] = None,
     max_iter: Annotated[int, typer.Option(min=0, help="Updates to make at most.")] = 100_000,
     intercept: Intercept = False,
@@ -101,7 +102,7 @@ def solve(
             "seconds": run.seconds,
             **run.stats,
         }
-        show(str(run), answer, json)
+        show(f"{run}\ntheta: {in_line(run.theta, names, intercept)}", answer, json)
     raise typer.Exit(0 if run.separated else 1)
 
 

@@ -67,22 +67,31 @@ class _Cone:
         A = reader.dense(rows, np.arange(reader.D))
         self.Z = A @ G if len(K) else A[:, N]
         self.exact = len(rows) * len(N) ** 2 <= EXACT
+        self.sparse = [[(j, c) for j, c in enumerate(column) if c] for column in zip(*g, strict=True)]
         self.whole = self._whole_rows() if self.exact else []
         self.points: list[list[Fraction]] = []
+        self.along: dict[bytes, int] = {}  # by direction: a row of it
         if not self.exact:
             self.points += self._sturdy_points(G)
+            self.along = {_direction(z): i for i, z in enumerate(self.Z)}
 
     def _whole_rows(self) -> list[list[int]]:
         """The rows in the unknowns θ_N as whole numbers, each once."""
         A = np.unique(self.reader.dense(self.rows, np.arange(self.reader.D)), axis=0)
-        sparse = [[(j, c) for j, c in enumerate(column) if c] for column in zip(*self.g, strict=True)]
-        whole: dict[tuple[int, ...], None] = {}
-        for line in A.tolist():
-            z = as_integers(
-                [sum((Fraction(line[j]) * c for j, c in terms if line[j]), Fraction(0)) for terms in sparse]
-            )
-            whole[tuple(lowest_terms(z))] = None
-        return [list(z) for z in whole]
+        return [list(z) for z in dict.fromkeys(map(self._whole, A.tolist()))]
+
+    def _whole(self, line: list[float]) -> tuple[int, ...]:
+        """A row in the unknowns θ_N as whole numbers in lowest terms."""
+        z = [sum((Fraction(line[j]) * c for j, c in terms if line[j]), Fraction(0)) for terms in self.sparse]
+        return tuple(lowest_terms(as_integers(z)))
+
+    def _is_row(self, functional: list[int]) -> bool:
+        """Whether this is a row but for a positive factor, and so positive throughout: a level with one outcome."""
+        at = self.along.get(_direction(np.array(functional, dtype=np.float64)))
+        if at is None:
+            return False
+        line = self.reader.dense(self.rows[at : at + 1], np.arange(self.reader.D))[0]
+        return self._whole(line.tolist()) == tuple(lowest_terms(functional))
 
     def _sturdy_points(self, G: Vector) -> Iterator[list[Fraction]]:
         """A point well inside, and for each coefficient the point across its zero where that is still inside."""
@@ -121,6 +130,8 @@ class _Cone:
             if sign * sum(a * b for a, b in zip(functional, point, strict=True) if a) > 0:
                 return True
         extra = as_integers([sign * c for c in functional])
+        if self._is_row([-c for c in extra]):
+            return False
         if self.exact:
             try:
                 theta, lam = face([*self.whole, extra], self.deadline)
@@ -139,3 +150,9 @@ class _Cone:
             return False
         self.points.append([Fraction(t) for t in proof.theta or ()])
         return True
+
+
+def _direction(z: Vector) -> bytes:
+    """The same for rows that differ by a positive factor (and, rarely, for others that are near)."""
+    top = float(abs(z).max()) if len(z) else 0.0
+    return (np.round(z / top, 9) + 0.0).tobytes() if top > 0 else b""  # + 0.0: no -0.0

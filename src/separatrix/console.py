@@ -24,6 +24,21 @@ INTERRUPTED, UNREAD, BROKEN = 130, 141, 70
 PATIENCE = 2.0  # seconds after which one wants to know that something happens
 TEXTS = {"separable": "32", "inseparable": "31", "undecided": "33", "complete": "31", "quasi-complete": "33"}
 
+# What a message of the library calls by its Python name has another one here.
+SPELLED = {
+    "header=False": "--no-header",
+    "header=True": "--header",
+    "missing='drop'": "--missing drop",
+    "separate()": "`separatrix separate`",
+    "max_margin()": "`separatrix margin`",
+    "diagnose()": "`separatrix diagnose`",
+    "time_limit": "--time-limit",
+    "memory_limit": "--memory-limit",
+    "step_size": "--step-size",
+    "max_iter": "--max-iter",
+    "data_dir": "--data-dir",
+}
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz, npy or svmlight file; - for standard input.")]
 Target = Annotated[str | None, typer.Option(help="The column of the labels: its name, or its number without a header.")]
@@ -53,7 +68,7 @@ def plain_errors() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(UNREAD) from None
     except (ValueError, OSError, ImportError) as error:
-        print(f"separatrix: {error}", file=sys.stderr)
+        print(f"separatrix: {spelled(str(error))}", file=sys.stderr)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         print("separatrix: interrupted.", file=sys.stderr)
@@ -106,6 +121,13 @@ def _report(said: list[str], over: Event) -> None:
             live.update(now())
 
 
+def spelled(text: str) -> str:
+    """The same in the words of the command line."""
+    for python, option in SPELLED.items():
+        text = text.replace(python, option)
+    return text
+
+
 def wide_console(quiet: bool = False) -> Console:
     """The terminal at its own width; files and pipes at 120 columns. A quiet one prints nothing."""
     from rich.console import Console
@@ -119,6 +141,7 @@ def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
         print(to_json.dumps(_plain(data), allow_nan=False), flush=True)
         return
     encoding = sys.stdout.encoding or "utf-8"
+    text = spelled(text)
     plain = text.replace("∞", "inf") if "∞".encode(encoding, "replace") == b"?" else text
     print(_coloured(plain.encode(encoding, "replace").decode(encoding)), flush=True)
 
@@ -149,6 +172,13 @@ def check_folder(path: Path | None, option: str) -> None:
         raise FileNotFoundError(f"the folder {str(path.parent)!r} for {option} is not there.")
     if path is not None and path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} for {option} is a folder; name a file.")
+
+
+def in_line(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> str:
+    """A few coefficients in words; of many, where to find them."""
+    if len(theta) > 12:
+        return f"{len(theta):,} numbers, which --json prints"
+    return ", ".join(f"{name} {value:.6g}" for name, value in named(theta, names, intercept).items())
 
 
 def named(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> dict[str, float]:

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,12 @@ from separatrix.faces import prove_kind
 from separatrix.fragile import is_fragile
 from separatrix.frames import Design, design, is_frame
 from separatrix.margin import check_time_limit
-from separatrix.problem import Problem, make_problem, read_labels
-from separatrix.relations import Relations, independent_columns
-from separatrix.report import Diagnosis, Kind, Pair, advise, explain, label
+from separatrix.problem import Problem, label, make_problem, read_labels
+from separatrix.relations import Relations, independent_columns, spanning_columns
+from separatrix.report import Diagnosis, Kind, Pair, advise, explain, in_class
 
 INTERCEPT = "(intercept)"
+FEW = 20  # aliased columns whose coefficients are worked out, where there are more columns than rows
 CLASSES = 50  # more classes than this are taken for a number that was meant
 
 
@@ -89,7 +91,8 @@ def diagnose(
         X, y, names = table.X, table.y, [term.name for term in table.terms]
     else:
         if isinstance(y, str):
-            raise ValueError(f"y is the column name {y!r}, but X is no data frame; pass one label per row.")
+            way = "read the file into a data frame first" if isinstance(X, str | Path) else "pass one label per row"
+            raise ValueError(f"y is the column name {y!r}, but X is no data frame; {way}.")
         names = None
     labels, classes = read_labels(y)
     _check_classes(classes)
@@ -97,7 +100,7 @@ def diagnose(
     problem = make_problem(X, labels if len(classes) == 2 else labels == classes[0], fit_intercept=fit_intercept)
     names = [f"x{j}" for j in range(problem.d)] if names is None else names
     names = [*names, INTERCEPT] if fit_intercept else names
-    kept, relations = _independent(problem)
+    kept, relations = _independent(problem, deadline)
     aliased = _in_words(problem, kept, relations, names)
     codes = np.searchsorted(classes, labels)
     if len(classes) == 2:
@@ -134,22 +137,31 @@ def _check_classes(classes: NDArray[Any]) -> None:
         )
 
 
-def _independent(problem: Problem) -> tuple[Index, Relations]:
-    """Columns kept, and the others as exact combinations of earlier ones; the intercept comes first."""
+def _independent(problem: Problem, deadline: float | None) -> tuple[Index, Relations]:
+    """Columns kept, and the others as exact combinations of earlier ones; the intercept comes first.
+
+    Where there are columns enough to span everything, which ones is all that is asked: coefficients would be many.
+    """
     reader = Reader(problem)
     if problem.n * reader.D > DENSE:
         return np.arange(reader.D), {}
     order = np.concatenate([np.arange(problem.d, reader.D), np.arange(problem.d)])
-    return independent_columns(reader, np.arange(problem.n), order=order)
+    spanning = spanning_columns(reader, order) if reader.D > problem.n + FEW else None
+    if spanning is not None:
+        return spanning, {}
+    return independent_columns(reader, np.arange(problem.n), order=order, deadline=deadline)
 
 
 def _in_words(problem: Problem, kept: Index, relations: Relations, names: list[str]) -> dict[str, str]:
     """Each aliased column by name, and what it equals."""
     aliased, D = {}, len(names)
+    reader = Reader(problem)
     for j in sorted(set(range(D)) - set(kept.tolist())):
         terms = sorted(relations.get(j, {}).items(), key=lambda term: (term[0] - problem.d) % D)
         text = " + ".join(_term(c, names[k]) for k, c in terms)
-        aliased[names[j]] = text.replace("+ -", "- ") if text else "0"
+        if not text:
+            text = "0" if reader.zero(np.array([j])).all() else "a combination of the columns that are not aliased"
+        aliased[names[j]] = text.replace("+ -", "- ")
     return aliased
 
 
@@ -243,7 +255,7 @@ def _multinomial(
     for position, own_class in enumerate(classes[1:]):
         for j, name in enumerate(names):
             sign = where[position * width + place[j]] if j in place else "aliased"
-            columns[f"{name} for {label(own_class)} (vs {label(classes[0])})"] = sign
+            columns[in_class(name, own_class, classes[0])] = sign
     pairs, fragile = [], False
     for first, second in combinations(range(others + 1), 2):
         inside = (codes == first) | (codes == second)

@@ -96,7 +96,7 @@ def find(path: Path | str) -> Source:
         raise ValueError(f"{path} is empty; it needs at least one row.")
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem).suffix if packed else path.suffix
-    kind = SUFFIXES.get(suffix.lower())
+    kind = None if suffix.lower() == ".txt" else SUFFIXES.get(suffix.lower())  # any kind of text is named .txt
     if packed and kind not in (None, "text", "tabs"):
         return Source(str(path), kind or "text", unpacked(str(path), path.read_bytes()))
     if kind is None:
@@ -186,7 +186,7 @@ def labelled(
             seen = f"{path} is read whole" if suffix != ".npy" else f"{path} needs a file of labels beside it"
             raise ValueError(f"only rows of .npy and .parquet files can stay where they are; {seen}.")
         if target is None:
-            raise ValueError(f"{path} needs a target, the column of the labels.")
+            raise ValueError(f"{path} needs --target, the column of the labels.")
         return str(path), target, tuple(open_parquet(path, target)[0].columns)
     held = read(path, target=target, header=header, labels=labels)
     if isinstance(held, Arrays):
@@ -207,7 +207,7 @@ def target_of(table: Table, target: str | None) -> str:
     """The name of the column of the labels, from its name or, without a header, its number."""
     names = list(table.columns)
     if target is None:
-        raise ValueError(f"{table.source} needs a target, the column of the labels; columns: {listed(names)}.")
+        raise ValueError(f"{table.source} needs --target, the column of the labels; columns: {listed(names)}.")
     if target in table.columns or table.header:
         return target
     with suppress(ValueError, IndexError):
@@ -291,7 +291,7 @@ def _read_npy(source: Source, labels: Path | str | None, target: str | None) -> 
         return Arrays(A, _array(find(labels)))
     if target is None:
         raise ValueError(
-            f"{source} holds rows alone; name the .npy file of their labels, or the number of their column."
+            f"{source} holds rows alone; name their labels: --labels and their file, or --target and a column."
         )
     if A.ndim != 2:
         raise ValueError(f"{source} must have two dimensions (rows, columns), got shape {A.shape}.")

@@ -181,7 +181,7 @@ def _complete_rows(columns: list[_Column], n: int, missing: str) -> NDArray[np.i
 def _check_finite(name: str, values: NDArray[Any], rows: NDArray[np.int64]) -> None:
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        seen = f"{float(values[bad[0]])} at row {rows[bad[0]]}"
+        seen = f"{float(values[bad[0]])} at row {rows[bad[0]]} (counted from 0)"
         raise ValueError(f"column {name!r} has {seen}; replace it, or drop the row.")
 
 

@@ -33,6 +33,7 @@ SMALL = 2_000_000  # (n + D) D² up to which QR is affordable
 WIDE = 12_000  # columns up to which a D x D matrix is made
 DIRECT = 6_000  # unknowns up to which sparse rows are solved by Cholesky
 ITERATIVE = 60  # Newton steps by conjugate gradients after which no new stage is begun
+NOTHING = 1e-14  # of the largest weight: what rounding leaves of 0
 FIRST, GROWTH, LAST = 1e2, 30.0, 1e13  # C R²: where the path starts, grows by, and leaves float64 behind (1e26 by QR)
 
 
@@ -249,7 +250,7 @@ def cg_step(rows: Rows, J: Index, C: float, target: Vector, theta: Vector, toler
 
 
 def onto_gordan(rows: Rows, B: Index, lam: Vector, normal: Normal | None = None) -> tuple[Index, Vector]:
-    """λ_B - Z_B(Z_BᵀZ_B)⁻¹Z_Bᵀλ_B, which solves Z_Bᵀλ = 0; rows that turn negative leave B, a few rounds of it."""
+    """λ_B - Z_B(Z_BᵀZ_B)⁻¹Z_Bᵀλ_B, which solves Z_Bᵀλ = 0; rows that turn negative or 0 leave B, a few rounds of it."""
     from scipy.linalg import cho_factor, cho_solve
 
     normal = Normal(rows) if normal is None else normal
@@ -267,10 +268,10 @@ def onto_gordan(rows: Rows, B: Index, lam: Vector, normal: Normal | None = None)
             theta = np.zeros(rows.d + 1)
             theta[: rows.D] = cho_solve(factor, rows.sum(B, lam)[: rows.D], check_finite=False)
             lam = lam - rows.margins(theta)[B]
-        good = lam > 0
-        if good.all() or good.mean() < 0.9:
+        nothing = NOTHING * float(lam.max())  # λ_i is 0 but for rounding, as in a level of a factor with one outcome
+        if (lam > nothing).all() or (lam < -nothing).mean() > 0.1:
             break
-        B, lam = B[good], lam[good]
+        B, lam = B[lam > nothing], lam[lam > nothing]
     return B, lam
 
 

@@ -255,6 +255,10 @@ def read_labels(y: Any, first: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
+    if labels.ndim == 0 and labels.dtype.kind == "U":
+        raise ValueError(
+            f"y must be one label per row, got the name {str(labels)!r}; pass the column itself, as df[name]."
+        )
     if labels.ndim != 1:
         raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
     if labels.dtype.kind == "f" and (gaps := np.flatnonzero(np.isnan(labels))).size:
@@ -284,12 +288,18 @@ def _labels(y: Any, n: int) -> tuple[Vector, NDArray[Any]]:
     return np.where(labels == classes[1], 1.0, -1.0), classes
 
 
+def label(value: Any) -> str:
+    """A class as people write it: 1, not 1.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 def pick_classes(classes: NDArray[Any]) -> NDArray[Any]:
     """The two classes, or one sentence on how many there are."""
     if len(classes) != 2:
-        shown = ", ".join(str(c) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
+        shown = ", ".join(label(c) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
         plural = "class" if len(classes) == 1 else "classes"
-        raise ValueError(f"y has {len(classes)} {plural} ({shown}); separation is between exactly two.")
+        more = "; diagnose() takes more" if len(classes) > 2 else ""
+        raise ValueError(f"y has {len(classes)} {plural} ({shown}); separation is between exactly two{more}.")
     return classes
 
 

@@ -7,6 +7,7 @@ relation counts once `Reader.signs` has found it zero in every row it is about.
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +21,9 @@ Relations = dict[int, dict[int, Fraction]]
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 SMALL = 100_000  # rows times columns squared up to which nothing is guessed
+BLOCK = 128  # columns orthogonalised together
+PRIME = 2**31 - 1  # products of two residues stay below 2**62
+SPANNED = 1_500  # rows up to which a square matrix is eliminated modulo a prime
 SYSTEM = 50, 400  # unknowns up to which coefficients are solved for exactly, without and with FLINT
 
 
@@ -39,11 +43,14 @@ def _holds(reader: Reader, relations: Relations, rows: Index) -> bool:
     return all(not reader.signs(relation_vector(reader.D, j, t), rows).any() for j, t in relations.items())
 
 
-def independent_columns(reader: Reader, rows: Index, *, order: Index | None = None) -> tuple[Index, Relations]:
+def independent_columns(
+    reader: Reader, rows: Index, *, order: Index | None = None, deadline: float | None = None
+) -> tuple[Index, Relations]:
     """Columns K that span all columns on these rows, and each other non-zero column as an exact combination of K.
 
     `order` gives the columns in the order in which they should be kept (pivoting is then by that order). A column that
-    floats call dependent but for which no exact combination is found stays in K.
+    floats call dependent but for which no exact combination is found stays in K. Past the deadline there is none for
+    all that were not yet looked at.
     """
     columns = np.arange(reader.D) if order is None else order
     if len(rows) * len(columns) ** 2 <= SMALL:
@@ -61,7 +68,7 @@ def independent_columns(reader: Reader, rows: Index, *, order: Index | None = No
     kept, left = _rank(A[:, keep], ordered=order is not None)
     K, rest = keep[kept], keep[left]
     if len(rest):
-        found = _combinations(reader, rows, columns, A, K, rest)
+        found = _combinations(reader, rows, columns, A, K, rest, deadline)
         K = np.concatenate([K, [j for j in rest if int(columns[j]) not in found]]).astype(np.int64)
         for j, terms in relations.items():  # what leaned on a column that has now left leans on what that leans on
             relations[j] = {
@@ -105,36 +112,76 @@ def _rank(A: Vector, *, ordered: bool) -> tuple[Index, Index]:
     norms = np.sqrt(np.einsum("ij,ij->j", A, A))
     B = A / norms
     if ordered:
-        tall = B if len(B) >= r else np.vstack([B, np.zeros((r - len(B), r))])
-        R = np.asarray(np.linalg.qr(tall, mode="r"))
-        kept: list[int] = []
-        # A column whose part outside the kept ones is nothing: re-orthogonalised one by one where QR met a small pivot.
-        if abs(R.diagonal()).min() > 1e-7:
-            kept = list(range(r))
-        else:
-            Q = np.empty((len(B), 0))
-            for j in range(r):
-                x = B[:, j] - Q @ (Q.T @ B[:, j])
-                x -= Q @ (Q.T @ x)
-                length = float(np.linalg.norm(x))
-                if length > 1e-8:
-                    kept.append(j)
-                    Q = np.column_stack([Q, x / length])
-        mask = np.zeros(r, dtype=bool)
-        mask[kept] = True
-        return np.flatnonzero(mask), np.flatnonzero(~mask)
+        kept = np.arange(r)
+        # Where QR meets a small pivot, or must, the columns are taken one by one.
+        if len(B) < r or abs(np.asarray(np.linalg.qr(B, mode="r")).diagonal()).min() <= 1e-7:
+            kept = _one_by_one(B)
+        return kept, np.setdiff1d(np.arange(r), kept)
     _, pivots, rank, _ = lapack.dpstrf(B.T @ B, tol=1e-13)
     order = pivots - 1
     return np.sort(order[:rank]), np.sort(order[rank:])
 
 
-def _combinations(reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index) -> Relations:
+def _one_by_one(B: Vector) -> Index:
+    """The columns that have a part outside those before them, by Gram-Schmidt, twice for the rounding."""
+    n, r = B.shape
+    Q = np.empty((n, min(n, r)))
+    kept: list[int] = []
+    for lo in range(0, r, BLOCK):
+        block = B[:, lo : lo + BLOCK]
+        for _ in range(2):
+            block = block - Q[:, : len(kept)] @ (Q[:, : len(kept)].T @ block)
+        fresh = len(kept)
+        for at, x in enumerate(block.T):
+            for _ in range(2):
+                x = x - Q[:, fresh : len(kept)] @ (Q[:, fresh : len(kept)].T @ x)
+            length = float(np.linalg.norm(x))
+            if length > 1e-8:
+                Q[:, len(kept)] = x / length
+                kept.append(lo + at)
+            if len(kept) == n:  # they span everything
+                return np.array(kept, dtype=np.int64)
+    return np.array(kept, dtype=np.int64)
+
+
+def spanning_columns(reader: Reader, order: Index) -> Index | None:
+    """As many columns as rows, the first in this order that are independent; None unless that is proven.
+
+    Every other column is then a combination of them. A matrix that is not singular modulo a prime is not singular.
+    """
+    n, rows = reader.n, np.arange(reader.n)
+    if not n <= len(order) or n > SPANNED:
+        return None
+    A = reader.dense(rows, order)
+    size = abs(A).max(axis=0)
+    used = np.flatnonzero(size > 0)
+    with np.errstate(over="ignore", under="ignore"):
+        kept, _ = _rank(np.ldexp(A[:, used], -np.frexp(size[used])[1][None, :]), ordered=True)
+    if len(kept) < n:
+        return None
+    chosen = order[used[kept]]
+    M = np.array([[v % PRIME for v in as_integers(line)] for line in reader.dense(rows, chosen)], dtype=np.int64)
+    for k in range(n):
+        pivots = np.flatnonzero(M[k:, k])
+        if len(pivots) == 0:
+            return None
+        M[[k, k + pivots[0]]] = M[[k + pivots[0], k]]
+        factors = M[k + 1 :, k] * pow(int(M[k, k]), -1, PRIME) % PRIME
+        M[k + 1 :, k:] = (M[k + 1 :, k:] - factors[:, None] * M[k, k:] % PRIME) % PRIME
+    return np.sort(chosen)
+
+
+def _combinations(
+    reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index, deadline: float | None
+) -> Relations:
     """Each column of `rest` over K: simple fractions first, the exact solution of a square system otherwise."""
     M = np.linalg.lstsq(A[:, K], A[:, rest])[0]
     power = np.frexp(abs(reader.dense(rows, columns)).max(axis=0))[1]
     relations: Relations = {}
     hard = []
     for at, j in enumerate(rest):
+        if deadline is not None and time.perf_counter() > deadline:
+            return relations
         terms = {}
         for k, c in zip(K, M[:, at], strict=True):
             if abs(c) > 1e-9:

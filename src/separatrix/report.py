@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -13,13 +14,14 @@ from numpy.typing import NDArray
 from separatrix.certify import Proof
 from separatrix.frames import Design
 from separatrix.plot import coefficients
-from separatrix.problem import Problem
+from separatrix.problem import Problem, label
 from separatrix.words import Word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN = 30  # coefficients listed in full
+LONG = 100  # letters of what an aliased column equals
 ESTIMATE = {
     "0": "finite",
     "+": "+∞",
@@ -153,14 +155,15 @@ class Diagnosis:
         items = list(self.columns.items())
         if len(items) <= SHOWN:
             return items
-        told = [(name, sign) for name, sign in items if sign != "0"]
-        rest = len(items) - len(told)
-        told = told[:SHOWN] + ([(f"… {len(told) - SHOWN} more like these", "")] if len(told) > SHOWN else [])
-        return told + ([(f"{rest} others", "0")] if rest else [])
+        told = [(name, sign) for name, sign in items if sign not in ("0", "aliased")]
+        more = [(f"… {len(told) - SHOWN} more like these", "")] if len(told) > SHOWN else []
+        counts = Counter(self.columns.values())
+        others = [(f"{counts[sign]} others", sign) for sign in ("aliased", "0") if counts[sign]]
+        return told[:SHOWN] + more + others
 
     def _listed(self) -> list[tuple[str, str]]:
         """The same with estimates in words."""
-        return [(name, ESTIMATE.get(sign, "")) for name, sign in self._chosen()]
+        return [(name.replace("\n", "\\n"), ESTIMATE.get(sign, "")) for name, sign in self._chosen()]
 
     def _summary(self) -> list[str]:
         counts = ", ".join(f"{label}: {count}" for label, count in self.counts.items())
@@ -178,7 +181,11 @@ class Diagnosis:
         lines += list(self.facts[: SHOWN // 3])
         if len(self.facts) > SHOWN // 3:
             lines.append(f"… {len(self.facts) - SHOWN // 3} more columns that separate by themselves")
-        lines += [f"{name} is aliased: it equals {what}" for name, what in list(self.aliased.items())[:SHOWN]]
+        few = SHOWN // 3 if len(self.aliased) > SHOWN // 3 else len(self.aliased)
+        for name, what in list(self.aliased.items())[:few]:
+            lines.append(f"{name} is aliased: it equals {what if len(what) <= LONG else what[:LONG] + ' …'}")
+        if len(self.aliased) > few:
+            lines.append(f"… {len(self.aliased) - few} more aliased columns")
         if self.fragile:
             lines.append("fragile: a change of one part in 1e12 in entries that look rounded could turn this")
         lines += [f"{pair.first} against {pair.second}: {pair.kind}" for pair in self.pairs]
@@ -232,9 +239,9 @@ class Diagnosis:
         }
 
 
-def label(value: Any) -> str:
-    """A class as people write it: 1, not 1.0."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def in_class(name: str, one: Any, reference: Any) -> str:
+    """A coefficient of a multinomial model."""
+    return f"{name} for {label(one)} (vs {label(reference)})"
 
 
 def some(rows: NDArray[np.int64], most: int = 8) -> str:
@@ -258,11 +265,8 @@ def explain(
     X = problem.rows[0]
     facts = []
     for j in range(problem.d):
-        if not any(
-            sign in ("+", "-", "either")
-            for name, sign in columns.items()
-            if name == names[j] or (len(classes) > 2 and name.startswith(f"{names[j]} for "))
-        ):
+        own = [names[j]] if len(classes) == 2 else [in_class(names[j], c, classes[0]) for c in classes[1:]]
+        if not any(columns[name] in ("+", "-", "either") for name in own):
             continue
         x = X[:, j]
         term = None if table is None else table.terms[j]

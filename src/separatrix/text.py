@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -29,6 +30,15 @@ MISSING = frozenset(["", "NA", "NaN", "nan", "NAN", "null", "NULL", "None", "n/a
 DELIMITERS = "\t;|,"
 SAMPLE = 20  # lines that tell the delimiter
 GZIP = b"\x1f\x8b"
+FOREIGN = [  # first bytes of what is named .csv by mistake
+    (b"PK\x03\x04", "a zip archive or a spreadsheet", "export it as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet", "export it as CSV"),
+    (b"\xff\xfe", "UTF-16 text", "save it as UTF-8"),
+    (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
+]
+THOUSANDS = re.compile(
+    r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?|[+-]?\d{1,3}(\.\d{3})+(,\d*)|[+-]?\d{1,3}([ \u00a0\u202f']\d{3})+"
+)
 
 
 def read_text(
@@ -90,6 +100,9 @@ def unpacked(name: str, raw: bytes) -> bytes:
 def _contents(name: str, raw: bytes) -> bytes:
     if name.lower().endswith(".gz") or raw.startswith(GZIP):
         raw = unpacked(name, raw)
+    for start, what, way in FOREIGN:
+        if raw.startswith(start):
+            raise ValueError(f"{name} is {what}, not UTF-8 text; {way}.")
     if b"\0" in raw:
         raise ValueError(f"{name} is no UTF-8 text, it holds zero bytes; save it as UTF-8 text.")
     if not raw.isascii():
@@ -173,6 +186,10 @@ def _column(name: str, column: str, cells: list[str], delimiter: str) -> NDArray
                 seen = f"{name}, column {column!r}: the whole number {cells[i]} is beyond 2**53"
                 raise ValueError(f"{seen}, which float64 cannot hold; subtract an offset, or drop the column.")
         return numbers
+    grouped = [cell for cell in cells if THOUSANDS.fullmatch(cell)]
+    if grouped and all(THOUSANDS.fullmatch(cell) or cell in MISSING or _is_value(cell, delimiter) for cell in cells):
+        seen = f"{name}, column {column!r}: {grouped[0]!r} looks like a number with thousands separators"
+        raise ValueError(f"{seen}; remove them.")
     values: list[Any] = [None if cell in MISSING else cell for cell in cells]
     if {cell.lower() for cell in set(cells) - MISSING} <= {"true", "false"}:
         values = [None if value is None else value.lower() == "true" for value in values]

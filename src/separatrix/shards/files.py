@@ -59,7 +59,7 @@ def open_files(X: Any, y: Any) -> tuple[Source, Labels]:
                 raise ValueError(f"{path} has other columns than {paths[0]}.")
         return join([table for table, _ in both], paths), JoinedLabels([labels for _, labels in both])
     if kinds != {".npy"}:
-        raise ValueError(f"{paths[0]}: rows are read in place from .npy and .parquet files; np.save others first.")
+        raise ValueError(f"{paths[0]}: rows are read in place from .npy and .parquet files; save others so first.")
     rows = join([rows_in(open_npy(path)) for path in paths], paths)
     labels = open_labels(y)
     if labels.n != rows.n:
