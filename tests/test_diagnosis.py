@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import oracle
 import separatrix as sx
 import zoo
-from separatrix import case, cone, faces
+from separatrix import case, cone, faces, relations
 from separatrix.certify import check
 from separatrix.certify.rows import Reader
 from separatrix.problem import make_problem
@@ -331,7 +331,7 @@ def test_a_time_limit_leaves_the_question_open_rather_than_guess(monkeypatch):
 # Many columns, many levels.
 
 
-@pytest.mark.parametrize(("n", "d"), [(40, 60), (40, 3000), (300, 400)])
+@pytest.mark.parametrize(("n", "d"), [(40, 62), (40, 10_000), (300, 400)])
 def test_more_columns_than_rows_are_diagnosed_quickly(n, d):
     X = np.random.default_rng(n + d).standard_normal((n, d))
     y = np.arange(n) % 2
@@ -354,6 +354,25 @@ def test_columns_that_span_are_proven_to_span():
     assert exact_rank([[int(v) for v in row] for row in np.c_[X, np.ones(30)][:, kept]]) == 30
     X[7] = X[8]  # two equal rows: nothing spans
     assert spanning_columns(Reader(make_problem(X, np.arange(30) % 2)), np.arange(200)) is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 63, 64, 65, 130])
+def test_elimination_modulo_a_prime_agrees_with_fractions(n):
+    rng = np.random.default_rng(n)
+    for k in range(3):
+        A = rng.integers(-2, 3, (n, n)).astype(float) * 2.0 ** rng.integers(-60, 60, (n, 1))
+        if k == 1 and n > 1:
+            A[-1] = A[0] - 0.375 * A[n // 2]  # singular
+        whole = [[Fraction(v) for v in row] for row in A.tolist()]
+        assert relations._regular(relations._residues(A)) == (exact_rank(whole) == n)
+
+
+def test_residues_are_those_of_fractions():
+    A = np.random.default_rng(0).standard_normal((5, 5)) * 10.0 ** np.arange(-150, 100, 50)
+    A[0, 0] = 0.0
+    p = relations.PRIME
+    wanted = [[f.numerator * pow(f.denominator, -1, p) % p for f in map(Fraction, row)] for row in A.tolist()]
+    np.testing.assert_array_equal(relations._residues(A), wanted)
 
 
 def exact_rank(rows):

@@ -23,6 +23,7 @@ from separatrix.problem import Vector
 from separatrix.relations import independent_columns
 
 SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
+LIKELY = 5  # points that are looked at exactly
 EXACT = 10 * TINY  # rows times unknowns squared up to which signs are settled in rational arithmetic
 
 
@@ -70,6 +71,7 @@ class _Cone:
         self.sparse = [[(j, c) for j, c in enumerate(column) if c] for column in zip(*g, strict=True)]
         self.whole = self._whole_rows() if self.exact else []
         self.points: list[list[Fraction]] = []
+        self.floats = np.empty((0, len(N)))  # the same, rounded
         self.along: dict[bytes, int] = {}  # by direction: a row of it
         if not self.exact:
             self.points += self._sturdy_points(G)
@@ -124,11 +126,25 @@ class _Cone:
             if np.isfinite(across).all() and (self.Z @ across > 1e-9 * abs(self.Z) @ abs(across)).all():
                 yield [Fraction(float(t)) for t in across]
 
+    def _likely(self, functional: list[Fraction], sign: int) -> list[int]:
+        """The points where floats say that sign·gᵀθ is largest, if positive."""
+        if not self.points:
+            return []
+        fresh = self.points[len(self.floats) :]
+        if fresh:
+            self.floats = np.vstack([self.floats, [[float(t) for t in point] for point in fresh]])
+        used = [j for j, c in enumerate(functional) if c]
+        values = sign * (self.floats[:, used] @ np.array([float(functional[j]) for j in used]))
+        return [int(k) for k in np.argsort(-values)[:LIKELY] if values[k] > 0]
+
+    @staticmethod
+    def _positive(functional: list[Fraction], sign: int, point: list[Fraction]) -> bool:
+        return sign * sum(a * b for a, b in zip(functional, point, strict=True) if a) > 0
+
     def takes(self, functional: list[Fraction], sign: int) -> bool | None:
         """Whether sign·gᵀθ > 0 somewhere in the open cone; None where that was not settled."""
-        for point in self.points:
-            if sign * sum(a * b for a, b in zip(functional, point, strict=True) if a) > 0:
-                return True
+        if any(self._positive(functional, sign, self.points[k]) for k in self._likely(functional, sign)):
+            return True
         extra = as_integers([sign * c for c in functional])
         if self._is_row([-c for c in extra]):
             return False

@@ -22,8 +22,8 @@ Relations = dict[int, dict[int, Fraction]]
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 SMALL = 100_000  # rows times columns squared up to which nothing is guessed
 BLOCK = 128  # columns orthogonalised together
-PRIME = 2**31 - 1  # products of two residues stay below 2**62
-SPANNED = 1_500  # rows up to which a square matrix is eliminated modulo a prime
+PRIME, STRIP = 8_388_593, 64  # the largest prime below 2**23, and columns eliminated at a time
+SPANNED = 5_000  # rows up to which a square matrix is eliminated modulo it
 SYSTEM = 50, 400  # unknowns up to which coefficients are solved for exactly, without and with FLINT
 
 
@@ -160,15 +160,37 @@ def spanning_columns(reader: Reader, order: Index) -> Index | None:
     if len(kept) < n:
         return None
     chosen = order[used[kept]]
-    M = np.array([[v % PRIME for v in as_integers(line)] for line in reader.dense(rows, chosen)], dtype=np.int64)
-    for k in range(n):
-        pivots = np.flatnonzero(M[k:, k])
-        if len(pivots) == 0:
-            return None
-        M[[k, k + pivots[0]]] = M[[k + pivots[0], k]]
-        factors = M[k + 1 :, k] * pow(int(M[k, k]), -1, PRIME) % PRIME
-        M[k + 1 :, k:] = (M[k + 1 :, k:] - factors[:, None] * M[k, k:] % PRIME) % PRIME
-    return np.sort(chosen)
+    return np.sort(chosen) if _regular(_residues(reader.dense(rows, chosen))) else None
+
+
+def _residues(A: Vector) -> Vector:
+    """The entries modulo PRIME: each is m 2^e, and 2 has an inverse."""
+    m, e = np.frexp(A)
+    powers, place = np.unique(e.astype(np.int64) - 53, return_inverse=True)
+    table = np.array([pow(2, int(k), PRIME) for k in powers])
+    whole = np.ldexp(m, 53).astype(np.int64)
+    return np.asarray(whole % PRIME * table[place.reshape(A.shape)] % PRIME, dtype=np.float64)
+
+
+def _regular(M: Vector) -> bool:
+    """Whether elimination modulo PRIME finds a pivot in every column; M is used up.
+
+    Residues are below 2²³, so STRIP products of two of them sum to less than 2⁵³: float64 is exact throughout.
+    """
+    n = len(M)
+    for lo in range(0, n, STRIP):
+        hi = min(lo + STRIP, n)
+        for k in range(lo, hi):
+            pivots = np.flatnonzero(M[k:, k])
+            if len(pivots) == 0:
+                return False
+            M[[k, k + pivots[0]]] = M[[k + pivots[0], k]]
+            M[k + 1 :, k] = M[k + 1 :, k] * pow(int(M[k, k]), -1, PRIME) % PRIME
+            M[k + 1 :, k + 1 : hi] = (M[k + 1 :, k + 1 : hi] - np.outer(M[k + 1 :, k], M[k, k + 1 : hi])) % PRIME
+        for k in range(lo + 1, hi):
+            M[k, hi:] = (M[k, hi:] - M[k, lo:k] @ M[lo:k, hi:]) % PRIME
+        M[hi:, hi:] = (M[hi:, hi:] - M[hi:, lo:hi] @ M[lo:hi, hi:]) % PRIME
+    return True
 
 
 def _combinations(
