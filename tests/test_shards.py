@@ -462,7 +462,7 @@ def bad_files(folder: Path) -> dict[str, tuple[object, object, str]]:
         "nan": (at("nan.npy"), y, "NaN at row 555, column 2"),
         "cut": (at("cut.npy"), y, "is cut short"),
         "noise": (at("noise.npy"), y, "no npy file that can be read"),
-        "csv": (at("rows.csv"), y, "np.save others first"),
+        "csv": (at("rows.csv"), y, "save others so first"),
         "no parquet": (at("noise.parquet"), "label", "no Parquet file that can be read"),
         "text column": (at("text.parquet"), "label", "column 'x' is string"),
         "gap": (at("gap.parquet"), "label", "empty in row 1"),
