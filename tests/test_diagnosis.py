@@ -344,6 +344,24 @@ def test_more_columns_than_rows_are_diagnosed_quickly(n, d):
     assert found.columns["(intercept)"] != "aliased"  # the first columns are kept
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_more_columns_than_rows_get_the_answers_of_the_exact_judge(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 9))
+    X = rng.integers(-2, 3, (n, n + 25)).astype(float)
+    if seed % 3 == 0:
+        X[-1] = X[0]  # the rows no longer span
+    y = np.arange(n) % 2
+    found = sx.diagnose(X, y, fit_intercept=bool(seed % 2))
+    assert found.kind == oracle.kind(X, y, bool(seed % 2))
+    assert sx.verify(found.proof, X, y)
+    signs = list(found.columns.values())
+    kept = [j for j, sign in enumerate(signs) if sign != "aliased"]
+    A = np.c_[X, np.ones(n)] if seed % 2 else X
+    assert [signs[j] for j in kept] == oracle.directions(A[:, kept], y)
+    assert len(kept) == exact_rank([[Fraction(v) for v in row] for row in A.tolist()])
+
+
 def test_columns_that_span_are_proven_to_span():
     X = np.random.default_rng(0).integers(-3, 4, (30, 200)).astype(float)
     X[:, 5], X[:, 9] = X[:, 3] + X[:, 4], 0.0
