@@ -362,6 +362,18 @@ def test_more_columns_than_rows_get_the_answers_of_the_exact_judge(seed):
     assert len(kept) == exact_rank([[Fraction(v) for v in row] for row in A.tolist()])
 
 
+@pytest.mark.parametrize("d", [10, 24])
+def test_coefficients_tied_by_fractions_beyond_float64_are_told(d):
+    rng = np.random.default_rng(d)
+    tied, free = rng.standard_normal((d - 1, d)), rng.standard_normal((3, d))
+    theta = np.linalg.svd(tied)[2][-1]  # the one direction that the tied rows leave
+    free *= np.sign(free @ theta)[:, None]
+    X, y = np.vstack([tied, tied, free]), np.r_[np.zeros(d - 1), np.ones(d - 1), 1, 1, 1]
+    found = sx.diagnose(X, y, fit_intercept=False)
+    assert found.kind == "quasi-complete"
+    assert list(found.columns.values()) == ["+" if t > 0 else "-" for t in theta]
+
+
 def test_columns_that_span_are_proven_to_span():
     X = np.random.default_rng(0).integers(-3, 4, (30, 200)).astype(float)
     X[:, 5], X[:, 9] = X[:, 3] + X[:, 4], 0.0

@@ -13,7 +13,7 @@ import pytest
 
 import separatrix
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib", reason="the gallery draws; matplotlib is in the extra [lab]")
 
 TOP = Path(__file__).parent.parent
 DOCS = TOP / "docs"

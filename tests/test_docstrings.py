@@ -112,7 +112,9 @@ def test_the_members_of_an_enum_are_listed_with_their_sentence(name):
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_the_attributes_of_a_fitted_classifier_are_those_that_are_told(name):
-    frame = pytest.importorskip("pandas").DataFrame(load_iris().data, columns=list("abcd"))
+    frame = pytest.importorskip("pandas", reason="pandas is in the extra [frames]").DataFrame(
+        load_iris().data, columns=list("abcd")
+    )
     fitted = CLASSES[name](certify=True).fit(frame, load_iris().target == 0)
     told = {attribute.name: attribute for attribute in get_doc_object(CLASSES[name])["Attributes"]}
     assert set(told) == {attribute for attribute in vars(fitted) if re.fullmatch(r"[a-z]\w*_", attribute)}

@@ -320,6 +320,13 @@ def test_messages_speak_of_options(folder, words, said):
     assert said in done.stderr
 
 
+def test_columns_keep_their_names(folder):
+    (folder / "odd.csv").write_text("max_iter,data_dir,y\n1,2,0\n2,1,0\n4,5,1\n5,5,1\n")
+    for command in ("diagnose", "separate"):
+        done = CliRunner().invoke(app, [command, "odd.csv", "--target", "y", "--intercept"])
+        assert "max_iter" in done.stdout and "data_dir" in done.stdout, done.output
+
+
 def test_a_hyperplane_of_few_columns_is_printed(folder):
     done = CliRunner().invoke(app, ["separate", "data.csv", "--target", "y", "--intercept"])
     theta = dict(part.rsplit(" ", 1) for part in done.stdout.split("theta: ")[-1].strip().split(", "))

@@ -8,6 +8,7 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pytest
+from scipy import sparse
 
 import separatrix as sx
 from separatrix import plot
@@ -163,7 +164,7 @@ def test_wrong_rows_are_ringed_and_then_there_is_no_margin():
 
 
 def test_a_frame_names_the_axes_and_zero_theta_has_no_line():
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="pandas is in the extra [frames]")
     ax = sx.plot.plane(pd.DataFrame({"a $": [0.0, 1.0], "b": [1.0, 0.0]}), ["n", "y"], np.zeros(2))
     assert (ax.get_xlabel(), ax.get_ylabel()) == (r"a \$", "b")
     assert len(ax.lines) == 0
@@ -171,7 +172,6 @@ def test_a_frame_names_the_axes_and_zero_theta_has_no_line():
 
 
 def test_sparse_rows_are_drawn_like_dense_ones():
-    sparse = pytest.importorskip("scipy.sparse")
     X = np.array([[0.0, 1.0], [1.0, 0.0]])
     for given in (X, sparse.csr_array(X)):
         assert sx.plot.plane(given, [0, 1], [1.0, -1.0]).collections[0].get_offsets().tolist() == [[1.0, 0.0]]

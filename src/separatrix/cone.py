@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.case import TINY, Case, equilibrated, rows_problem
 from separatrix.certify import Claim
-from separatrix.certify.rows import Index, Reader, as_integers
+from separatrix.certify.rows import Index, Reader, as_floats, as_integers
 from separatrix.exact import OutOfTimeError, face, lowest_terms
 from separatrix.newton import Path
 from separatrix.problem import Vector
@@ -89,7 +89,7 @@ class _Cone:
 
     def _is_row(self, functional: list[int]) -> bool:
         """Whether this is a row but for a positive factor, and so positive throughout: a level with one outcome."""
-        at = self.along.get(_direction(np.array(functional, dtype=np.float64)))
+        at = self.along.get(_direction(as_floats(functional)))
         if at is None:
             return False
         line = self.reader.dense(self.rows[at : at + 1], np.arange(self.reader.D))[0]
@@ -131,10 +131,10 @@ class _Cone:
         if not self.points:
             return []
         fresh = self.points[len(self.floats) :]
-        if fresh:
-            self.floats = np.vstack([self.floats, [[float(t) for t in point] for point in fresh]])
+        if fresh:  # a positive factor changes no sign
+            self.floats = np.vstack([self.floats, [as_floats(as_integers(point)) for point in fresh]])
         used = [j for j, c in enumerate(functional) if c]
-        values = sign * (self.floats[:, used] @ np.array([float(functional[j]) for j in used]))
+        values = sign * (self.floats[:, used] @ as_floats(as_integers([functional[j] for j in used])))
         return [int(k) for k in np.argsort(-values)[:LIKELY] if values[k] > 0]
 
     @staticmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as to_json
 import os
+import re
 import sys
 import time
 import traceback
@@ -22,22 +23,28 @@ if TYPE_CHECKING:
 # Ends that are no verdict: as shells count signals, 128 and its number, and what BSD calls a fault of the software.
 INTERRUPTED, UNREAD, BROKEN = 130, 141, 70
 PATIENCE = 2.0  # seconds after which one wants to know that something happens
-TEXTS = {"separable": "32", "inseparable": "31", "undecided": "33", "complete": "31", "quasi-complete": "33"}
+VERDICTS = {  # and the terminal's code for their colour: green, red, yellow
+    "separable": "32",
+    "inseparable": "31",
+    "undecided": "33",
+    "complete": "31",
+    "quasi-complete": "33",
+    "overlap": "32",
+}
 
-# What a message of the library calls by its Python name has another one here.
+# What a message of the library calls by its Python name has another one here. Whole phrases: columns have names too.
 SPELLED = {
-    "header=False": "--no-header",
-    "header=True": "--header",
-    "missing='drop'": "--missing drop",
+    "pass header=False": "pass --no-header",
+    "pass header=True": "pass --header",
+    "pass missing='drop'": "pass --missing drop",
+    "give data_dir": "give --data-dir",
+    "check data_dir": "check --data-dir",
+    "as data_dir": "as --data-dir",
     "separate()": "`separatrix separate`",
     "max_margin()": "`separatrix margin`",
     "diagnose()": "`separatrix diagnose`",
-    "time_limit": "--time-limit",
-    "memory_limit": "--memory-limit",
-    "step_size": "--step-size",
-    "max_iter": "--max-iter",
-    "data_dir": "--data-dir",
 }
+FIRST = re.compile(r"(time_limit|memory_limit|step_size|max_iter)\b")  # the word that a complaint begins with
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz, npy or svmlight file; - for standard input.")]
@@ -55,7 +62,7 @@ TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the a
 
 
 def examples(*lines: str) -> str:
-    """The last lines of a command's help; `tests/test_cli.py` runs each of them."""
+    """The last lines of a command's help; `tests/test_front.py` runs each of them."""
     return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in lines)])
 
 
@@ -125,6 +132,8 @@ def spelled(text: str) -> str:
     """The same in the words of the command line."""
     for python, option in SPELLED.items():
         text = text.replace(python, option)
+    if found := FIRST.match(text):
+        text = f"--{found[0].replace('_', '-')}{text[found.end() :]}"
     return text
 
 
@@ -161,9 +170,9 @@ def _coloured(text: str) -> str:
     """The verdict, which is the first word, in colour where colours are wanted."""
     word = text.split(":")[0]
     forced, plain = os.environ.get("FORCE_COLOR"), os.environ.get("NO_COLOR")
-    if word not in TEXTS or plain or not (forced or sys.stdout.isatty()):
+    if word not in VERDICTS or plain or not (forced or sys.stdout.isatty()):
         return text
-    return f"\033[1;{TEXTS[word]}m{word}\033[0m{text[len(word) :]}"
+    return f"\033[1;{VERDICTS[word]}m{word}\033[0m{text[len(word) :]}"
 
 
 def check_folder(path: Path | None, option: str) -> None:
