@@ -181,7 +181,7 @@ class Diagnosis:
         lines += list(self.facts[: SHOWN // 3])
         if len(self.facts) > SHOWN // 3:
             lines.append(f"… {len(self.facts) - SHOWN // 3} more columns that separate by themselves")
-        few = SHOWN // 3 if len(self.aliased) > SHOWN // 3 else len(self.aliased)
+        few = min(SHOWN // 3, len(self.aliased))
         for name, what in list(self.aliased.items())[:few]:
             lines.append(f"{name} is aliased: it equals {what if len(what) <= LONG else what[:LONG] + ' …'}")
         if len(self.aliased) > few:
