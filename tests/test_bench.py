@@ -12,8 +12,8 @@ import pytest
 from separatrix import estimators
 from separatrix.bench import classifiers, growth, peers, profile, speed
 from separatrix.lab.spec import paper_book, parse_book
-from separatrix.methods import parse_method
 from separatrix.theory import planted
+from separatrix.walking.methods import parse_method
 
 METHODS = [
     ("lr-gd", 0.5),

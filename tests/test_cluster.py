@@ -15,10 +15,10 @@ import pytest
 
 import separatrix as sx
 from far import FIVE, methods, same_path, save, uneven
-from separatrix.loop import Walk
-from separatrix.methods import parse_method
 from separatrix.shards import opened
 from separatrix.shards.cluster import share
+from separatrix.walking.loop import Walk
+from separatrix.walking.methods import parse_method
 
 da = pytest.importorskip("dask.array", reason="Dask is in the extra [dask]")
 dd = pytest.importorskip("dask.dataframe", reason="Dask is in the extra [dask]")
@@ -234,7 +234,7 @@ def test_shards_are_shared_out_evenly_and_in_order():
 
 
 def test_without_a_client_the_way_to_one_is_said(monkeypatch):
-    from separatrix.shards.collections import current_client
+    from separatrix.shards.dask import current_client
 
     def nobody() -> None:
         raise ValueError("No clients found")

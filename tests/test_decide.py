@@ -14,9 +14,9 @@ from scipy import sparse
 import oracle
 import separatrix as sx
 from conftest import noise, planted
-from separatrix.case import Case
-from separatrix.faces import prove_kind
-from separatrix.problem import make_problem
+from separatrix.data.problem import make_problem
+from separatrix.deciding.kind import prove_kind
+from separatrix.deciding.search import Case
 from zoo import small_problem, unimodular, with_margin
 
 KINDS = {"separable": "complete", "quasi-complete": "quasi-complete", "overlap": "overlap"}

@@ -17,11 +17,14 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import oracle
 import separatrix as sx
 import zoo
-from separatrix import case, cone, faces, relations
 from separatrix.certify import check
-from separatrix.certify.rows import Reader
-from separatrix.problem import make_problem
-from separatrix.relations import spanning_columns
+from separatrix.certify.reader import Reader
+from separatrix.data.problem import make_problem
+from separatrix.deciding import kind as faces
+from separatrix.deciding import relations
+from separatrix.deciding import search as case
+from separatrix.deciding.relations import spanning_columns
+from separatrix.diagnosing import directions as cone
 
 IRIS = load_iris()
 
@@ -209,7 +212,7 @@ def test_rows_are_positions_not_labels_of_the_index():
 
 
 def test_a_proof_of_a_frame_verifies_against_its_design_matrix():
-    from separatrix.frames import design
+    from separatrix.data.frames import design
 
     frame = wards().with_columns((pl.col("age") * 2).alias("twice"))
     found = sx.diagnose(frame, "outcome")

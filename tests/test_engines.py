@@ -15,12 +15,12 @@ from sklearn.datasets import load_digits
 
 import separatrix as sx
 from conftest import BATCH, ENGINES, PROBLEMS, noise, planted, signed
-from separatrix.engines import Sheet, make_engine
-from separatrix.engines import gram as gram_engine
-from separatrix.engines.gram import Cache
-from separatrix.loop import Walk
-from separatrix.methods import TABLE, parse_method
-from separatrix.problem import make_problem
+from separatrix.data.problem import make_problem
+from separatrix.walking.engines import Sheet, make_engine
+from separatrix.walking.engines import gram as gram_engine
+from separatrix.walking.engines.gram import Cache
+from separatrix.walking.loop import Walk
+from separatrix.walking.methods import TABLE, parse_method
 
 
 def reference(X, y, name, gamma, steps):

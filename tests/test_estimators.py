@@ -18,8 +18,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import separatrix as sx
-from separatrix.each import solve_each
 from separatrix.estimators.base import FitStatus
+from separatrix.walking.one_vs_rest import solve_each
 
 BATCH = [sx.LogisticGD, sx.NormalizedLogisticGD, sx.BatchPerceptron, sx.NormalizedBatchPerceptron]
 LOGISTIC = BATCH[:2]

@@ -16,9 +16,9 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from separatrix import text
-from separatrix.files import Arrays, Table, labelled, read
-from separatrix.text import MISSING
+from separatrix.data import csv as text
+from separatrix.data.csv import MISSING
+from separatrix.data.files import Arrays, Table, labelled, read
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from separatrix.frames import Design, Term, design, is_frame
+from separatrix.data.frames import Design, Term, design, is_frame
 
 WARDS = {
     "age": [61.5, 40.0, 33.0, 58.0, 70.0, 25.0],
@@ -449,7 +449,8 @@ def test_frames_are_told_from_arrays(X, answer):
 
 def test_asking_whether_something_is_a_frame_loads_no_frame_library():
     code = (
-        "import sys; from separatrix.frames import design, is_frame; is_frame(3); design({'x': [1, 2]}, ['a', 'b']); "
+        "import sys; from separatrix.data.frames import design, is_frame; is_frame(3); "
+        "design({'x': [1, 2]}, ['a', 'b']); "
     )
     code += "print([m for m in ('pandas', 'polars', 'pyarrow') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

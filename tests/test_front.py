@@ -16,8 +16,8 @@ import typer
 from typer.testing import CliRunner
 
 import separatrix as sx
-from separatrix import console, decide
-from separatrix.cli import app
+from separatrix.cli import app, console
+from separatrix.deciding import separate as decide
 
 COMMANDS = typer.main.get_command(app).commands
 LEAVES = {
@@ -194,7 +194,7 @@ def test_the_verdict_is_coloured_only_where_colours_are_wanted(folder, monkeypat
 
 LONG = """
 import time
-from separatrix import console
+from separatrix.cli import console
 console.PATIENCE = 0.1
 with console.waiting("reading x.csv") as tell:
     time.sleep(1.0)

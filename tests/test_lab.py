@@ -16,18 +16,19 @@ import pytest
 from scipy.stats import spearmanr
 
 from separatrix import solve
-from separatrix.checkpoint import Checkpoint
-from separatrix.lab import figures, jobs, statistics, store, theorems
-from separatrix.lab.crew import do_all, in_words
-from separatrix.lab.evidence import correlations, piece_of
-from separatrix.lab.material import at_hand, sample
+from separatrix.lab import figures, jobs, store, theorems
+from separatrix.lab.kinds.evidence import correlations, piece_of
+from separatrix.lab.kinds.plan import jobs_of, walk_job, worst_case_job
 from separatrix.lab.page import page
-from separatrix.lab.plan import jobs_of, walk_job, worst_case_job
 from separatrix.lab.reproduce import reproduce
 from separatrix.lab.results import Results
+from separatrix.lab.samples import at_hand, sample
 from separatrix.lab.spec import IMAGES, Material, paper_book, parse_book, quick_book, read_book
 from separatrix.lab.store import Job, Result, Store, StoreError
-from separatrix.lab.table import FORMS, Table, as_csv, as_html, as_latex, as_markdown, cell
+from separatrix.lab.workers import do_all, in_words
+from separatrix.reporting import statistics
+from separatrix.reporting.table import FORMS, Table, as_csv, as_html, as_latex, as_markdown, cell
+from separatrix.walking.checkpoint import Checkpoint
 
 DIGITS = Material("digits", "digits", "digits 7/8", classes=(7, 8), budget=2000)
 

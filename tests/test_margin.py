@@ -262,7 +262,7 @@ def test_conjugate_gradients_agree_with_the_direct_path(monkeypatch):
     X = sparse.random(2000, 3000, 0.005, "csr", rng=np.random.default_rng(0))
     y = noise(2000, 1, 0)[1]
     direct = sx.max_margin(X, y, rtol=1e-2, time_limit=30)
-    monkeypatch.setattr("separatrix.newton.DIRECT", 10)
+    monkeypatch.setattr("separatrix.deciding.newton.DIRECT", 10)
     by_cg = sx.max_margin(X, y, rtol=1e-2, time_limit=30)
     assert by_cg.status == direct.status
     assert by_cg.lower <= direct.upper and direct.lower <= by_cg.upper

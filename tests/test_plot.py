@@ -204,5 +204,5 @@ def test_a_folded_line_claims_nothing():
 
 
 def test_nothing_of_matplotlib_is_loaded_before_a_picture_is_drawn():
-    code = "import sys, separatrix.plot, separatrix.report; print('matplotlib' in sys.modules)"
+    code = "import sys, separatrix.plot, separatrix.diagnosing.report; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import separatrix
 from separatrix.cli import app
-from separatrix.methods import TABLE
+from separatrix.walking.methods import TABLE
 
 TOP = Path(__file__).parent.parent
 PAGES = sorted([TOP / "README.md", *(TOP / "docs").rglob("*.md")])

@@ -84,10 +84,10 @@ def package_of(path: Path) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("source", "rooms"),
     [
-        ("import separatrix.loop", {"loop"}),
+        ("import separatrix.walking.loop", {"loop"}),
         ("import separatrix as sx", {"separatrix"}),
         ("from separatrix import theory, loop", {"theory", "loop"}),
-        ("from separatrix.engines.base import Sheet", {"engines"}),
+        ("from separatrix.walking.engines.base import Sheet", {"engines"}),
         ("def f():\n    from separatrix.lab import table", {"lab"}),
         ("from . import table", {"lab"}),
         ("from .. import theory", {"theory"}),

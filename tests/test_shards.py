@@ -18,14 +18,14 @@ from scipy import sparse
 
 import separatrix as sx
 from far import FIVE, methods, same_path, save, scattered, uneven
-from separatrix.kernels.rows import BLOCK, GROUP, LEVELS, add_blocks, finish, put
-from separatrix.loop import Walk
-from separatrix.methods import parse_method
-from separatrix.shards.files import bytes_of
+from separatrix.core.rows import BLOCK, GROUP, LEVELS, add_blocks, finish, put
 from separatrix.shards.labels import join_labels
 from separatrix.shards.layout import align, largest, leaves
+from separatrix.shards.local import bytes_of
 from separatrix.shards.shard import PIECE
 from separatrix.shards.sources import Binary
+from separatrix.walking.loop import Walk
+from separatrix.walking.methods import parse_method
 
 LIMIT = "8GB"  # this process holds a good deal already when its turn comes
 

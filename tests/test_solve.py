@@ -15,10 +15,10 @@ import pytest
 
 import separatrix as sx
 from conftest import noise, planted, signed
-from separatrix.loop import Pace, Walk
-from separatrix.methods import parse_method
-from separatrix.problem import make_problem
-from separatrix.trace import Recorder
+from separatrix.data.problem import make_problem
+from separatrix.walking.loop import Pace, Walk
+from separatrix.walking.methods import parse_method
+from separatrix.walking.trace import Recorder
 
 METHODS = ("lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron", "perceptron")
 

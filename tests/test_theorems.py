@@ -10,7 +10,7 @@ import pytest
 
 import separatrix as sx
 from conftest import BATCH, planted, signed
-from separatrix.methods import parse_method
+from separatrix.walking.methods import parse_method
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from separatrix.loop import solve
-from separatrix.methods import TABLE, parse_method
-from separatrix.problem import make_problem
+from separatrix.data.problem import make_problem
 from separatrix.theory import (
     WORST_CASE_MU,
     bounds,
@@ -22,6 +20,8 @@ from separatrix.theory import (
     worst_case,
     worst_case_count,
 )
+from separatrix.walking.loop import solve
+from separatrix.walking.methods import TABLE, parse_method
 
 STEP_SIZES = [1e-300, 1e-3, 1.0, 100.0, 1e300, inf]
 

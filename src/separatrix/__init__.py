@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from separatrix import plot
     from separatrix.certify import Claim, Proof, ProofError, load_proof, save_proof, verify
-    from separatrix.checkpoint import Checkpoint, CheckpointError
-    from separatrix.decide import Separation, Verdict, max_margin, separate
-    from separatrix.diagnosis import diagnose
-    from separatrix.engines import Gram
+    from separatrix.deciding.margin import Margin, MarginStatus
+    from separatrix.deciding.separate import Separation, Verdict, max_margin, separate
+    from separatrix.diagnosing.diagnose import diagnose
+    from separatrix.diagnosing.report import Diagnosis, Kind
     from separatrix.estimators import (
         BatchPerceptron,
         LogisticGD,
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
         NormalizedLogisticGD,
         Perceptron,
     )
-    from separatrix.loop import solve
-    from separatrix.margin import Margin, MarginStatus
-    from separatrix.report import Diagnosis, Kind
-    from separatrix.run import Run, Status
     from separatrix.shards import ClusterError
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
-    from separatrix.trace import Trace
+    from separatrix.walking.checkpoint import Checkpoint, CheckpointError
+    from separatrix.walking.engines import Gram
+    from separatrix.walking.loop import solve
+    from separatrix.walking.run import Run, Status
+    from separatrix.walking.trace import Trace
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "BatchPerceptron": "estimators",
-    "Checkpoint": "checkpoint",
-    "CheckpointError": "checkpoint",
+    "Checkpoint": "walking.checkpoint",
+    "CheckpointError": "walking.checkpoint",
     "Claim": "certify",
     "ClusterError": "shards",
-    "Diagnosis": "report",
-    "Gram": "engines",
-    "Kind": "report",
+    "Diagnosis": "diagnosing.report",
+    "Gram": "walking.engines",
+    "Kind": "diagnosing.report",
     "LogisticGD": "estimators",
-    "Margin": "margin",
-    "MarginStatus": "margin",
+    "Margin": "deciding.margin",
+    "MarginStatus": "deciding.margin",
     "MaxMarginClassifier": "estimators",
     "NormalizedBatchPerceptron": "estimators",
     "NormalizedLogisticGD": "estimators",
     "Perceptron": "estimators",
     "Proof": "certify",
     "ProofError": "certify",
-    "Run": "run",
-    "Separation": "decide",
-    "Status": "run",
-    "Trace": "trace",
-    "Verdict": "decide",
+    "Run": "walking.run",
+    "Separation": "deciding.separate",
+    "Status": "walking.run",
+    "Trace": "walking.trace",
+    "Verdict": "deciding.separate",
     "bounds": "theory",
-    "diagnose": "diagnosis",
+    "diagnose": "diagnosing.diagnose",
     "imbalanced": "theory",
     "load_proof": "certify",
-    "max_margin": "decide",
+    "max_margin": "deciding.separate",
     "planted": "theory",
     "plot": "",  # a room of its own
     "save_proof": "certify",
-    "separate": "decide",
-    "solve": "loop",
+    "separate": "deciding.separate",
+    "solve": "walking.loop",
     "two_samples": "theory",
     "verify": "certify",
     "worst_case": "theory",

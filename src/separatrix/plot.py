@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from separatrix.problem import make_problem, rows_of
-from separatrix.trace import Trace
+from separatrix.data.problem import make_problem, rows_of
+from separatrix.walking.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.methods import parse_method
+from separatrix.walking.methods import parse_method
 
 Matrix = NDArray[np.float64]
 Labels = NDArray[np.int64]

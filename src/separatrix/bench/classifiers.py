@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from separatrix import estimators
 from separatrix.bench.speed import PAUSE, Spread
 from separatrix.datasets import available, load, load_ten
-from separatrix.decide import max_margin
-from separatrix.lab.table import Row, Table
-from separatrix.loop import solve
+from separatrix.deciding.separate import max_margin
+from separatrix.reporting.table import Row, Table
+from separatrix.walking.loop import solve
 
 SWEEPS = 10
 SEEDS = 5

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from separatrix.bench.speed import PAUSE, Spread, child
 from separatrix.datasets import available, load
-from separatrix.decide import max_margin, separate
-from separatrix.lab.table import Row, Table
+from separatrix.deciding.separate import max_margin, separate
+from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted
 
 CAP = 150.0  # seconds HiGHS may take

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from separatrix.lab.table import Row, Table
-from separatrix.loop import solve
-from separatrix.problem import make_problem
-from separatrix.run import Run
+from separatrix.data.problem import make_problem
+from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted
+from separatrix.walking.loop import solve
+from separatrix.walking.run import Run
 
 ENGINES = ("dense", "lazy", "gram")
 ROWS = tuple((n, 256) for n in (1000, 2000, 4000, 8000, 16_000))

@@ -18,15 +18,15 @@ import numpy as np
 
 from separatrix.bench.planted import Files, make_files
 from separatrix.bench.rivals import DASK, METHODS, WORKERS, cluster, tiny
-from separatrix.engines.sharded import ShardedEngine
-from separatrix.lab.table import Row, Table
-from separatrix.loop import Walk
-from separatrix.methods import parse_method
 from separatrix.plot import NAMES
-from separatrix.run import Run
+from separatrix.reporting.table import Row, Table
 from separatrix.shards import opened
 from separatrix.theory import planted
-from separatrix.trace import Recorder
+from separatrix.walking.engines.sharded import ShardedEngine
+from separatrix.walking.loop import Walk
+from separatrix.walking.methods import parse_method
+from separatrix.walking.run import Run
+from separatrix.walking.trace import Recorder
 
 MESSAGES = (10, 100, 1000)  # columns: a message has about as many numbers
 ITERATIONS = 500

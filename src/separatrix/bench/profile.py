@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 
 from separatrix.bench.peers import numpy_loop
+from separatrix.data.problem import Problem
 from separatrix.datasets import available
-from separatrix.engines.gram import fill_columns
-from separatrix.lab.crew import rows_of
 from separatrix.lab.jobs import on_columns, walk, warm_up
-from separatrix.lab.material import at_hand, sample
-from separatrix.lab.plan import jobs_of
+from separatrix.lab.kinds.plan import jobs_of
+from separatrix.lab.samples import at_hand, sample
 from separatrix.lab.spec import Book, quick_book
 from separatrix.lab.store import Job, Store, write_whole
-from separatrix.lab.table import Row, Table
-from separatrix.methods import TABLE, parse_method
+from separatrix.lab.workers import rows_of
 from separatrix.plot import NAMES
-from separatrix.problem import Problem
+from separatrix.reporting.table import Row, Table
+from separatrix.walking.engines.gram import fill_columns
+from separatrix.walking.methods import TABLE, parse_method
 
 LOOP = 200  # iterations of the plain loop per run
 PAUSE = 0.3  # seconds for other libraries' threads to stop spinning

@@ -17,7 +17,7 @@ from typing import Any
 from separatrix.bench.planted import KINDS, MARGIN, OFFSET, Files, make_files
 from separatrix.bench.rivals import SIDES, WORKERS, Outcome, Side, run_side
 from separatrix.bench.speed import Spread
-from separatrix.lab.table import Row, Table
+from separatrix.reporting.table import Row, Table
 
 ROWS, COLUMNS = 2_000_000, 100
 CAP = 60.0

@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.bench.peers import as_tensor, numpy_loop, torch_installed, torch_loop
+from separatrix.data.problem import Problem, make_problem
 from separatrix.datasets import available, load
-from separatrix.lab.table import Row, Table
-from separatrix.loop import Walk, solve
-from separatrix.methods import Method, parse_method
-from separatrix.problem import Problem, make_problem
-from separatrix.run import Run
+from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted
-from separatrix.trace import Recorder
+from separatrix.walking.loop import Walk, solve
+from separatrix.walking.methods import Method, parse_method
+from separatrix.walking.run import Run
+from separatrix.walking.trace import Recorder
 
 Loop = Callable[..., Any]  # called with iterations=k
 

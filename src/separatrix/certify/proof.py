@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.words import Word
+from separatrix.reporting.status import Word
 
 FORMAT = "separatrix proof 1"
 LARGEST = 2.0**1023  # of plain numbers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.console import AsJson, check_folder, examples, plain_errors, show, wide_console
+from separatrix.cli.console import AsJson, check_folder, examples, plain_errors, show, wide_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,7 +61,7 @@ def bench(
     """Time ours against plain loops, linear programs, scikit-learn."""
     with plain_errors():
         check_plot(plot, suite)
-        from separatrix.lab.machine import machine
+        from separatrix.reporting.machine import machine
 
         console = wide_console(quiet=json)
         measured: dict[str, Any] = {}
@@ -89,7 +89,7 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
     """The speed suite, printed and as plain data."""
     from separatrix.bench import speed
     from separatrix.bench.peers import torch_installed
-    from separatrix.lab.table import render
+    from separatrix.reporting.table import render
 
     results: list[speed.Result] = []
     limit = speed.read_bandwidth()
@@ -113,7 +113,7 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
 def bench_growth(console: Console) -> list[dict[str, Any]]:
     """The growth suite, printed and as plain data."""
     from separatrix.bench import growth
-    from separatrix.lab.table import render
+    from separatrix.reporting.table import render
 
     results = []
     for engine, n, d in growth.grid():
@@ -128,7 +128,7 @@ def bench_deciding(console: Console, alternations: int) -> dict[str, Any]:
     from dataclasses import asdict
 
     from separatrix.bench import deciding
-    from separatrix.lab.table import render
+    from separatrix.reporting.table import render
 
     lines = []
     for name, X, y, with_margin in deciding.problems():
@@ -146,7 +146,7 @@ def bench_classifiers(console: Console) -> dict[str, Any]:
     from dataclasses import asdict
 
     from separatrix.bench import classifiers
-    from separatrix.lab.table import render
+    from separatrix.reporting.table import render
 
     given = classifiers.data()
     sweeps, fits, scales = [], [], []
@@ -173,7 +173,7 @@ def bench_paper(console: Console, out: Path) -> list[dict[str, Any]]:
 
     from separatrix.bench import profile
     from separatrix.lab.spec import paper_book
-    from separatrix.lab.table import render
+    from separatrix.reporting.table import render
 
     lines: list[profile.Line] = []
     for jobs in profile.groups(paper_book()):
@@ -190,7 +190,7 @@ def bench_large(console: Console, rows: int | None, cap: float, repeats: int, pl
     from dataclasses import asdict
 
     from separatrix.bench import large, race
-    from separatrix.lab.table import Table, render
+    from separatrix.reporting.table import Table, render
 
     def printed(table: Table) -> None:
         console.print(render(table))

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from separatrix.console import AsJson, examples, plain_errors, show, waiting, wide_console
+from separatrix.cli.console import AsJson, examples, plain_errors, show, waiting, wide_console
 
 app = typer.Typer(help="The paper's image data sets: list, fetch, verify.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -32,7 +32,7 @@ def list_(data_dir: DataDir = None, json: AsJson = False) -> None:
     with plain_errors():
         from separatrix.datasets import SOURCES, available
         from separatrix.datasets.places import data_folder
-        from separatrix.lab.table import Table, render
+        from separatrix.reporting.table import Table, render
 
         folder = data_folder(data_dir)
         here = available(folder) if folder.is_dir() else []

@@ -18,8 +18,10 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix import cli_bench, cli_datasets, cli_solve
-from separatrix.console import (
+from separatrix.cli import bench as cli_bench
+from separatrix.cli import datasets as cli_datasets
+from separatrix.cli import solve as cli_solve
+from separatrix.cli.console import (
     AsJson,
     Data,
     Header,
@@ -104,7 +106,7 @@ def shape_of(X: Any, y: Any) -> tuple[int, int]:
     """Rows and columns, of an array or of the file that X names."""
     if not isinstance(X, str):
         return int(X.shape[0]), int(X.shape[1])
-    from separatrix.shards.files import open_files
+    from separatrix.shards.local import open_files
 
     rows, _ = open_files(X, y)
     return rows.n, rows.d
@@ -132,8 +134,8 @@ def separate(
     """Say whether a hyperplane separates, with a proof either way."""
     with plain_errors():
         check_folder(proof, "--proof")
-        from separatrix.decide import separate as decide
-        from separatrix.files import labelled
+        from separatrix.data.files import labelled
+        from separatrix.deciding.separate import separate as decide
 
         with waiting(f"reading {data}") as tell:
             X, y, names = labelled(
@@ -179,9 +181,9 @@ def margin(
 ) -> None:
     """Bracket the widest margin, or decide that there is none."""
     with plain_errors():
-        from separatrix.decide import Verdict, max_margin
-        from separatrix.decide import separate as decide
-        from separatrix.files import labelled
+        from separatrix.data.files import labelled
+        from separatrix.deciding.separate import Verdict, max_margin
+        from separatrix.deciding.separate import separate as decide
 
         with waiting(f"reading {data}") as tell:
             X, y, names = labelled(
@@ -241,9 +243,9 @@ def diagnose(
     """Say whether the logistic estimate exists, and if not, why."""
     with plain_errors():
         check_folder(proof, "--proof")
-        from separatrix.diagnosis import diagnose as examine
-        from separatrix.files import Arrays, read, target_of
-        from separatrix.report import Kind
+        from separatrix.data.files import Arrays, read, target_of
+        from separatrix.diagnosing.diagnose import diagnose as examine
+        from separatrix.diagnosing.report import Kind
 
         with waiting(f"reading {data}") as tell:
             held = read(data, target=target, header=header, labels=labels)
@@ -271,7 +273,7 @@ def verify(
     with plain_errors():
         from separatrix.certify import load_proof
         from separatrix.certify import verify as check
-        from separatrix.files import labelled
+        from separatrix.data.files import labelled
 
         claimed = load_proof(proof)
         with waiting(f"checking {proof}"):
@@ -334,7 +336,7 @@ def reproduce(
     with plain_errors():
         from separatrix.lab.reproduce import reproduce as run
         from separatrix.lab.spec import paper_book, read_book
-        from separatrix.lab.table import render
+        from separatrix.reporting.table import render
 
         console = wide_console(quiet=json)
         files = [Path(word) for word in what or () if word.endswith(".toml")]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.console import (
+from separatrix.cli.console import (
     AsJson,
     Data,
     Header,
@@ -33,7 +33,7 @@ EXAMPLES = examples(
 
 
 def _methods() -> list[str]:
-    from separatrix.methods import TABLE
+    from separatrix.walking.methods import TABLE
 
     return list(TABLE)
 
@@ -70,8 +70,8 @@ def solve(
     """
     with plain_errors():
         check_folder(checkpoint, "--checkpoint")
-        from separatrix.files import labelled
-        from separatrix.loop import solve as run_it
+        from separatrix.data.files import labelled
+        from separatrix.walking.loop import solve as run_it
 
         in_place = memory_limit is not None or scheduler is not None
         with waiting(f"reading {data}") as tell:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from separatrix.kernels.fused import fused_pass, weight
-from separatrix.kernels.rows import REASSOCIATE, add_blocks, evaluate_rows, norm, sum_rows
+from separatrix.core.fused import fused_pass, weight
+from separatrix.core.rows import REASSOCIATE, add_blocks, evaluate_rows, norm, sum_rows
 
 EPS = 2.0**-53
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit, prange
 from numba.extending import overload
 
-from separatrix.kernels.rows import WORTH, accumulate, add8_short, dot4_short, margins
+from separatrix.core.rows import WORTH, accumulate, add8_short, dot4_short, margins
 
 
 @njit(cache=True, nogil=True)

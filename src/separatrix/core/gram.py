@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from separatrix.kernels.batch import EPS, underflow_shift
-from separatrix.kernels.fused import weight
-from separatrix.kernels.rows import accumulate, evaluate_rows, norm, sum_rows
+from separatrix.core.batch import EPS, underflow_shift
+from separatrix.core.fused import weight
+from separatrix.core.rows import accumulate, evaluate_rows, norm, sum_rows
 
 DONE, COLUMNS, REFRESH = 0, 1, 2  # what a call of `advance` ends with: finished, or a request
 LANE = 2560  # margins updated together while columns stream by

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from separatrix.kernels.batch import EPS
-from separatrix.kernels.gram import COLUMNS, DONE, REFRESH
+from separatrix.core.batch import EPS
+from separatrix.core.gram import COLUMNS, DONE, REFRESH
 
 
 @njit(cache=True, nogil=True)

@@ -15,9 +15,9 @@ from numba import njit, types
 from numba.core.types import ExternalFunction
 from numba.extending import overload
 
-from separatrix.kernels.fused import _fused_block, weight
-from separatrix.kernels.rows import BLOCK, accumulate, margins
-from separatrix.kernels.sweep import Ahead, down, go, reached
+from separatrix.core.fused import _fused_block, weight
+from separatrix.core.rows import BLOCK, accumulate, margins
+from separatrix.core.sweep import Ahead, down, go, reached
 
 ROOM = 2.0  # times the longest row
 NEAR = 4096  # bytes between two rows that are read over rather than asked for separately

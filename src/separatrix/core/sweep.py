@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from separatrix.kernels.batch import EPS, distance
-from separatrix.kernels.rows import add_one, dots, evaluate_rows, norm
+from separatrix.core.batch import EPS, distance
+from separatrix.core.rows import add_one, dots, evaluate_rows, norm
 
 
 class Sweep(NamedTuple):

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.frames import EXACT, listed
+from separatrix.data.frames import EXACT, listed
 
 MISSING = frozenset(["", "NA", "NaN", "nan", "NAN", "null", "NULL", "None", "n/a", "N/A", "?", "."])
 DELIMITERS = "\t;|,"

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.frames import design, listed
+from separatrix.data.csv import GZIP, read_text, unpacked
+from separatrix.data.frames import design, listed
 from separatrix.shards.labels import open_parquet
-from separatrix.text import GZIP, read_text, unpacked
 
 SUFFIXES = {
     ".csv": "text",

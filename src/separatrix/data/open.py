@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.problem import INTERCEPT_SCALE, Problem, make_problem
-from separatrix.shards.files import (
+from separatrix.data.problem import INTERCEPT_SCALE, Problem, make_problem
+from separatrix.shards.local import (
     bytes_of,
     is_path,
     local_team,
@@ -20,8 +20,8 @@ from separatrix.shards.files import (
     paths_of,
     rows_in,
 )
+from separatrix.shards.sharded import Sharded
 from separatrix.shards.sources import Source, open_map
-from separatrix.shards.team import Sharded
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def _open(
     intercept: dict[str, Any] = {"fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling}
     client = dask_client(X)
     if client is not None:
-        from separatrix.shards.collections import open_cluster
+        from separatrix.shards.dask import open_cluster
 
         return open_cluster(client, X, y, sample_weight, limit, **intercept)
     rows: Source
@@ -92,11 +92,11 @@ def dask_client(X: Any) -> Any:
     """The Dask client to hold these rows: that of the context for collections and lists of files, None otherwise."""
     dask, distributed = sys.modules.get("dask"), sys.modules.get("distributed")
     if dask is not None and dask.is_dask_collection(X):
-        from separatrix.shards.collections import current_client
+        from separatrix.shards.dask import current_client
 
         return current_client()
     if distributed is not None and isinstance(X, list | tuple) and is_path(X):
-        from separatrix.shards.collections import client_if_any
+        from separatrix.shards.dask import client_if_any
 
         return client_if_any()
     return None

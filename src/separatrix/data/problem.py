@@ -122,7 +122,7 @@ def row_lengths(X: Any) -> Vector:
 
 
 def _lengths(rows: tuple[Any, ...], n: int) -> Vector:
-    from separatrix.kernels.rows import row_norms
+    from separatrix.core.rows import row_norms
 
     r = np.empty(n)
     row_norms(rows, r)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from separatrix.methods import nearest
+from separatrix.walking.methods import nearest
 
 Part = Literal["train", "test"]
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.case import DENSE, Case, equilibrated
 from separatrix.certify import Claim, Proof
 from separatrix.certify.check import slack
-from separatrix.certify.rows import Index, Reader, gamma
-from separatrix.newton import Path
-from separatrix.problem import Vector
-from separatrix.relations import independent_columns
+from separatrix.certify.reader import Index, Reader, gamma
+from separatrix.data.problem import Vector
+from separatrix.deciding.newton import Path
+from separatrix.deciding.relations import independent_columns
+from separatrix.deciding.search import DENSE, Case, equilibrated
 
 CHANGE = 1e-12
 TRIES = 60  # Newton steps towards a sturdier separator

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from separatrix.case import DENSE, TINY, Case, equilibrated, rows_problem
 from separatrix.certify import Claim, Proof
-from separatrix.certify.rows import Index
-from separatrix.problem import Vector
-from separatrix.relations import Relations, holds_on, independent_columns
+from separatrix.certify.reader import Index
+from separatrix.data.problem import Vector
+from separatrix.deciding.relations import Relations, holds_on, independent_columns
+from separatrix.deciding.search import DENSE, TINY, Case, equilibrated, rows_problem
 
 
 def prove_kind(case: Case) -> Proof | None:

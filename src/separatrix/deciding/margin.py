@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.engines.base import Sheet
-from separatrix.kernels.rows import norm
-from separatrix.newton import WIDE, Path, Rows, onto_gordan
-from separatrix.problem import Problem, Vector
-from separatrix.words import Word
+from separatrix.core.rows import norm
+from separatrix.data.problem import Problem, Vector
+from separatrix.deciding.newton import WIDE, Path, Rows, onto_gordan
+from separatrix.reporting.status import Word
+from separatrix.walking.engines.base import Sheet
 
 EPS = 2.0**-52
 TINY = 5e-324  # what a product may lose below float64's normal range

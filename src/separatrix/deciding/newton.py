@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.engines.base import Index, Sheet
-from separatrix.problem import Problem, Vector
+from separatrix.data.problem import Problem, Vector
+from separatrix.walking.engines.base import Index, Sheet
 
 Matrix = NDArray[np.float64]
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.certify.rows import Index, Reader, as_integers, relation_vector
-from separatrix.exact import echelon, has_flint, solve_system
-from separatrix.problem import Vector
+from separatrix.certify.reader import Index, Reader, as_integers, relation_vector
+from separatrix.data.problem import Vector
+from separatrix.deciding.exact import echelon, has_flint, solve_system
 
 Relations = dict[int, dict[int, Fraction]]
 

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from separatrix.certify import Claim, Proof, check
-from separatrix.certify.rows import Index, Reader
-from separatrix.engines.base import Sheet
-from separatrix.engines.rowwise import SweepEngine
-from separatrix.exact import OutOfTimeError, face
-from separatrix.kernels.rows import row_norms
-from separatrix.margin import Bracket
-from separatrix.methods import parse_method
-from separatrix.newton import WIDE, Path, Rows, onto_gordan
-from separatrix.problem import Problem, Vector
-from separatrix.relations import Relations, holds_on, independent_columns
+from separatrix.certify.reader import Index, Reader
+from separatrix.core.rows import row_norms
+from separatrix.data.problem import Problem, Vector
+from separatrix.deciding.exact import OutOfTimeError, face
+from separatrix.deciding.margin import Bracket
+from separatrix.deciding.newton import WIDE, Path, Rows, onto_gordan
+from separatrix.deciding.relations import Relations, holds_on, independent_columns
+from separatrix.walking.engines.base import Sheet
+from separatrix.walking.engines.rowwise import SweepEngine
+from separatrix.walking.methods import parse_method
 
 FIRST_SWEEPS = 5  # of the perceptron over all rows
 SWEEPS = 20, 200  # over those that matter, at least and at most; D/4 in between, where a Newton step costs D sweeps

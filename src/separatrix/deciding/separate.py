@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.case import Case
 from separatrix.certify import Claim, Proof, verify
-from separatrix.faces import Faces
-from separatrix.fragile import is_fragile
-from separatrix.margin import Margin, MarginStatus, Progress, check_time_limit, find_margin
-from separatrix.problem import Vector
+from separatrix.data.problem import Vector
+from separatrix.deciding.fragile import is_fragile
+from separatrix.deciding.kind import Faces
+from separatrix.deciding.margin import Margin, MarginStatus, Progress, check_time_limit, find_margin
+from separatrix.deciding.search import Case
+from separatrix.deciding.working_set import margin_of_shards, settle_shards
+from separatrix.reporting.status import Word
 from separatrix.shards import Sharded, opened
-from separatrix.words import Word
-from separatrix.workset import margin_of_shards, settle_shards
 
 
 class Verdict(Word):

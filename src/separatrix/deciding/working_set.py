@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.case import Case
 from separatrix.certify import Claim, Proof, check
-from separatrix.certify.rows import Reader
-from separatrix.engines.base import Sheet
-from separatrix.fragile import is_fragile, survives
-from separatrix.kernels.rows import norm
-from separatrix.margin import EPS, TINY, Margin, MarginStatus, Progress, find_margin
-from separatrix.problem import Problem, Vector, make_problem
+from separatrix.certify.reader import Reader
+from separatrix.core.rows import norm
+from separatrix.data.problem import Problem, Vector, make_problem
+from separatrix.deciding.fragile import is_fragile, survives
+from separatrix.deciding.margin import EPS, TINY, Margin, MarginStatus, Progress, find_margin
+from separatrix.deciding.search import Case
 from separatrix.shards import Sharded
 from separatrix.shards.shard import PIECE
+from separatrix.walking.engines.base import Sheet
 
 Index = NDArray[np.int64]
 FIRST = 20  # rows per column in the first set, at least 2,000 in all

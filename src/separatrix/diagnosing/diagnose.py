@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.case import DENSE, Case, rows_problem
 from separatrix.certify import Claim, Proof, check
-from separatrix.certify.rows import Index, Reader
-from separatrix.cone import directions
-from separatrix.faces import prove_kind
-from separatrix.fragile import is_fragile
-from separatrix.frames import Design, design, is_frame
-from separatrix.margin import check_time_limit
-from separatrix.problem import Problem, label, make_problem, read_labels
-from separatrix.relations import Relations, independent_columns, spanning_columns
-from separatrix.report import Diagnosis, Kind, Pair, advise, explain, in_class
+from separatrix.certify.reader import Index, Reader
+from separatrix.data.frames import Design, design, is_frame
+from separatrix.data.problem import Problem, label, make_problem, read_labels
+from separatrix.deciding.fragile import is_fragile
+from separatrix.deciding.kind import prove_kind
+from separatrix.deciding.margin import check_time_limit
+from separatrix.deciding.relations import Relations, independent_columns, spanning_columns
+from separatrix.deciding.search import DENSE, Case, rows_problem
+from separatrix.diagnosing.directions import directions
+from separatrix.diagnosing.report import Diagnosis, Kind, Pair, advise, explain, in_class
 
 INTERCEPT = "(intercept)"
 FEW = 20  # aliased columns whose coefficients are worked out, where there are more columns than rows

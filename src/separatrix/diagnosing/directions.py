@@ -14,13 +14,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from separatrix.case import TINY, Case, equilibrated, rows_problem
 from separatrix.certify import Claim
-from separatrix.certify.rows import Index, Reader, as_floats, as_integers
-from separatrix.exact import OutOfTimeError, face, lowest_terms
-from separatrix.newton import Path
-from separatrix.problem import Vector
-from separatrix.relations import independent_columns
+from separatrix.certify.reader import Index, Reader, as_floats, as_integers
+from separatrix.data.problem import Vector
+from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms
+from separatrix.deciding.newton import Path
+from separatrix.deciding.relations import independent_columns
+from separatrix.deciding.search import TINY, Case, equilibrated, rows_problem
 
 SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
 LIKELY = 5  # points that are looked at exactly

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.certify import Proof
-from separatrix.frames import Design
+from separatrix.data.frames import Design
+from separatrix.data.problem import Problem, label
 from separatrix.plot import coefficients
-from separatrix.problem import Problem, label
-from separatrix.words import Word
+from separatrix.reporting.status import Word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,12 +19,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.certify import Proof
-from separatrix.decide import Verdict, separate
+from separatrix.core.rows import norm
+from separatrix.data.problem import Vector
+from separatrix.deciding.separate import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
-from separatrix.kernels.rows import norm
-from separatrix.problem import Vector
-from separatrix.run import hyperplane
-from separatrix.trace import check_record
+from separatrix.walking.run import hyperplane
+from separatrix.walking.trace import check_record
 
 BLOCK = 1 << 21  # entries of float32 rows that are taken to float64 at a time
 UNPROVEN = "this proves nothing about separability: certify=True decides it"

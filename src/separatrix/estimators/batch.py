@@ -18,14 +18,14 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.engines import Gram
+from separatrix.data.problem import Vector
 from separatrix.estimators.callbacks import with_callbacks
 from separatrix.estimators.shared import described
 from separatrix.estimators.walking import Best, WalkingClassifier
-from separatrix.loop import check_count
-from separatrix.methods import parse_method
-from separatrix.problem import Vector
-from separatrix.run import Status
+from separatrix.walking.engines import Gram
+from separatrix.walking.loop import check_count
+from separatrix.walking.methods import parse_method
+from separatrix.walking.run import Status
 
 ENDLESS = "separable: the loss has no finite minimum, more iterations only lengthen θ"
 Scaling = float | Literal["auto"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.run import Iterate, hyperplane
+from separatrix.walking.run import Iterate, hyperplane
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks

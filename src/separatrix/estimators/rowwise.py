@@ -9,14 +9,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from separatrix.engines import Gram
 from separatrix.estimators.base import FitStatus, OneVsRest, nearest, one_or_all, positives, scores
 from separatrix.estimators.batch import Scaling
 from separatrix.estimators.callbacks import watched, with_callbacks
 from separatrix.estimators.shared import described
 from separatrix.estimators.walking import WalkingClassifier
-from separatrix.loop import ENDLESS, check_count
-from separatrix.run import Status
+from separatrix.walking.engines import Gram
+from separatrix.walking.loop import ENDLESS, check_count
+from separatrix.walking.run import Status
 
 
 @described

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.decide import Verdict
-from separatrix.each import solve_each
+from separatrix.core.rows import norm
+from separatrix.data.problem import Vector, row_lengths
+from separatrix.deciding.separate import Verdict
 from separatrix.estimators.base import (
     LinearClassifier,
     OneVsRest,
@@ -23,10 +24,9 @@ from separatrix.estimators.base import (
     verdict_clauses,
 )
 from separatrix.estimators.callbacks import Tasks, watched
-from separatrix.kernels.rows import norm
-from separatrix.problem import Vector, row_lengths
-from separatrix.run import Iterate, Run, Status
-from separatrix.trace import Recorder
+from separatrix.walking.one_vs_rest import solve_each
+from separatrix.walking.run import Iterate, Run, Status
+from separatrix.walking.trace import Recorder
 
 
 class WalkingClassifier(LinearClassifier):

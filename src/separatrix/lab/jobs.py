@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.checkpoint import Checkpoint, fingerprint
-from separatrix.decide import Verdict, max_margin, separate
-from separatrix.engines import Sheet, choose
-from separatrix.engines.gram import fill_columns
-from separatrix.lab.material import Sample
+from separatrix.data.problem import Problem, make_problem
+from separatrix.deciding.separate import Verdict, max_margin, separate
+from separatrix.lab.samples import Sample
 from separatrix.lab.store import Job, Result
-from separatrix.loop import Walk, solve
-from separatrix.methods import TABLE, Method, parse_method
-from separatrix.problem import Problem, make_problem
-from separatrix.trace import Recorder
+from separatrix.walking.checkpoint import Checkpoint, fingerprint
+from separatrix.walking.engines import Sheet, choose
+from separatrix.walking.engines.gram import fill_columns
+from separatrix.walking.loop import Walk, solve
+from separatrix.walking.methods import TABLE, Method, parse_method
+from separatrix.walking.trace import Recorder
 
 SEED = 0  # of the perceptron's order, which is cyclic
 COLUMNS = ("iteration", "errors", "accuracy", "loss", "grad_norm", "theta_norm", "min_margin", "seconds")

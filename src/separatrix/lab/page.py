@@ -10,8 +10,8 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from separatrix.lab.evidence import Piece, notes_on
-from separatrix.lab.table import Table, as_html, as_markdown
+from separatrix.lab.kinds.evidence import Piece, notes_on
+from separatrix.reporting.table import Table, as_html, as_markdown
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }

@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from separatrix.lab.store import Job, Result, Store
-from separatrix.lab.table import Table
+from separatrix.reporting.table import Table
 
 Shown = tuple[dict[str, Any], dict[str, Table], list[str]]  # what they come to: pictures, tables, sentences
 

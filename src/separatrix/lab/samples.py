@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.data.files import labelled
+from separatrix.data.problem import Problem, make_problem
 from separatrix.datasets import load
-from separatrix.files import labelled
 from separatrix.lab.spec import IMAGES, MADE, Material
-from separatrix.problem import Problem, make_problem
 from separatrix.theory import two_samples, worst_case
 
 DIGITS = (7, 8)

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
-from separatrix.methods import TABLE, nearest, parse_method
+from separatrix.walking.methods import TABLE, nearest, parse_method
 
 NEEDS = {
     "curves": ("panels",),

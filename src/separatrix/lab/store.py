@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.checkpoint import UNREADABLE
 from separatrix.lab.spec import Material
+from separatrix.walking.checkpoint import UNREADABLE
 
 try:
     import fcntl

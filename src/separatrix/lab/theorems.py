@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.lab.table import Row, Table
-from separatrix.loop import solve
-from separatrix.run import Iterate
+from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted, two_samples
+from separatrix.walking.loop import solve
+from separatrix.walking.run import Iterate
 
 
 def theorem_tables() -> list[Table]:

@@ -18,10 +18,10 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
-from separatrix.checkpoint import Checkpoint, CheckpointError
 from separatrix.lab.jobs import perform, warm_up
-from separatrix.lab.material import sample
+from separatrix.lab.samples import sample
 from separatrix.lab.store import Job, Store, written
+from separatrix.walking.checkpoint import Checkpoint, CheckpointError
 
 PATIENCE = 0.5  # seconds between two looks at a job that another process is at
 TOLD = 0.5  # seconds between two words about a run under way

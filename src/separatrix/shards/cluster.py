@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.problem import rows_of
+from separatrix.data.problem import rows_of
 from separatrix.shards.labels import HeldLabels, LabelSlice
 from separatrix.shards.messages import ClusterError, Plan, Query
 from separatrix.shards.shard import Shard

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.kernels import shard as kernel
-from separatrix.kernels.batch import EPS, distance
-from separatrix.kernels.rows import BLOCK, LEVELS, finish, norm, put, row_norms
-from separatrix.kernels.sweep import CONTROL, reached
-from separatrix.problem import Problem, Vector, complain_about_row, read_labels
+from separatrix.core import shard as kernel
+from separatrix.core.batch import EPS, distance
+from separatrix.core.rows import BLOCK, LEVELS, finish, norm, put, row_norms
+from separatrix.core.sweep import CONTROL, reached
+from separatrix.data.problem import Problem, Vector, complain_about_row, read_labels
 from separatrix.shards.labels import Labels, join_labels
 from separatrix.shards.layout import largest, leaves
 from separatrix.shards.messages import Answer, Nodes, Plan, Query, Survey, Swept

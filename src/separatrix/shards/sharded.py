@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from separatrix.kernels.rows import BLOCK
-from separatrix.kernels.shard import products
-from separatrix.problem import Problem, Vector, constant, pick_classes, power_of_two
+from separatrix.core.rows import BLOCK
+from separatrix.core.shard import products
+from separatrix.data.problem import Problem, Vector, constant, pick_classes, power_of_two
 from separatrix.shards.labels import join_labels
 from separatrix.shards.messages import Plan, Query, Survey
 from separatrix.shards.shard import Shard

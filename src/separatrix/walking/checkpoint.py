@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.engines import Engine, Gram, Sheet, choose
-from separatrix.methods import Method
-from separatrix.problem import Problem, Vector
+from separatrix.data.problem import Problem, Vector
 from separatrix.shards import Sharded
-from separatrix.trace import Recorder
+from separatrix.walking.engines import Engine, Gram, Sheet, choose
+from separatrix.walking.methods import Method
+from separatrix.walking.trace import Recorder
 
 FORMAT = "separatrix checkpoint 1"
 # What reading a torn file, or one that is something else, can end in.

@@ -14,16 +14,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from separatrix.checkpoint import Checkpoint, Saved, describe, fresh_seed, restore, write
-from separatrix.engines import Gram, Sheet, make_engine, rule_of
-from separatrix.engines.base import separates, threads, unit_of
-from separatrix.engines.base import sharpness as sharpness_at
-from separatrix.engines.rowwise import GramSweepEngine, SweepEngine
-from separatrix.methods import Method, parse_method
-from separatrix.problem import INTERCEPT_SCALE, Problem, Vector
-from separatrix.run import Iterate, Run, Status, Stop, times
+from separatrix.data.problem import INTERCEPT_SCALE, Problem, Vector
 from separatrix.shards import ClusterError, Sharded, opened
-from separatrix.trace import Recorder, check_record
+from separatrix.walking.checkpoint import Checkpoint, Saved, describe, fresh_seed, restore, write
+from separatrix.walking.engines import Gram, Sheet, make_engine, rule_of
+from separatrix.walking.engines.base import separates, threads, unit_of
+from separatrix.walking.engines.base import sharpness as sharpness_at
+from separatrix.walking.engines.rowwise import GramSweepEngine, SweepEngine
+from separatrix.walking.methods import Method, parse_method
+from separatrix.walking.run import Iterate, Run, Status, Stop, times
+from separatrix.walking.trace import Recorder, check_record
 
 ENDLESS = 1 << 60
 SLICE = 0.1  # seconds of compiled work between two looks at the keyboard and the clock

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Literal
 
-from separatrix.checkpoint import fresh_seed
-from separatrix.engines import Gram
-from separatrix.engines.rowwise import SweepEngine, sweep_together
-from separatrix.loop import ENDLESS, Walk, check_seed, check_theta0
-from separatrix.methods import parse_method
-from separatrix.problem import INTERCEPT_SCALE, make_problem, relabel
-from separatrix.run import Iterate, Run, Status
-from separatrix.trace import Recorder, check_record
+from separatrix.data.problem import INTERCEPT_SCALE, make_problem, relabel
+from separatrix.walking.checkpoint import fresh_seed
+from separatrix.walking.engines import Gram
+from separatrix.walking.engines.rowwise import SweepEngine, sweep_together
+from separatrix.walking.loop import ENDLESS, Walk, check_seed, check_theta0
+from separatrix.walking.methods import parse_method
+from separatrix.walking.run import Iterate, Run, Status
+from separatrix.walking.trace import Recorder, check_record
 
 SMALL = 64 << 20  # bytes that perceptrons walking together may hold in any case; or as many as the rows have
 STATE = 80  # bytes that each of them holds per row

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from separatrix.engines import Engine
-from separatrix.methods import Method
+from separatrix.data.problem import Problem, Vector
 from separatrix.plot import compare
-from separatrix.problem import Problem, Vector
+from separatrix.reporting.status import Word
 from separatrix.shards import Sharded
-from separatrix.trace import Measure, Trace
-from separatrix.words import Word
+from separatrix.walking.engines import Engine
+from separatrix.walking.methods import Method
+from separatrix.walking.trace import Measure, Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,12 +8,12 @@ from math import isinf
 import numpy as np
 
 from separatrix.lab import figures
-from separatrix.lab.plan import seeds_of, walk_job
+from separatrix.lab.kinds.plan import seeds_of, walk_job
 from separatrix.lab.results import Results, Shown
 from separatrix.lab.spec import Count, Experiment, Material
-from separatrix.lab.statistics import Counts, in_percent, median_ratio, quantile, rank_of, ratio_ends
-from separatrix.lab.table import Row, Table
 from separatrix.plot import NAMES
+from separatrix.reporting.statistics import Counts, in_percent, median_ratio, quantile, rank_of, ratio_ends
+from separatrix.reporting.table import Row, Table
 
 
 def of_counts(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.lab import figures
-from separatrix.lab.counts import of_counts
-from separatrix.lab.plan import jobs_of, seeds_of, steps_of, walk_job, worst_case_job
+from separatrix.lab.kinds.counts import of_counts
+from separatrix.lab.kinds.plan import jobs_of, seeds_of, steps_of, walk_job, worst_case_job
 from separatrix.lab.results import Results, Shown
 from separatrix.lab.spec import Experiment, Material, label
-from separatrix.lab.statistics import in_percent, rank_correlation, slope, spread
 from separatrix.lab.store import Job, Result
-from separatrix.lab.table import Row, Table
 from separatrix.plot import NAMES
+from separatrix.reporting.statistics import in_percent, rank_correlation, slope, spread
+from separatrix.reporting.table import Row, Table
 from separatrix.theory import bounds
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from math import inf
 
 from separatrix.lab.spec import Experiment, Material
 from separatrix.lab.store import Job
-from separatrix.methods import TABLE
+from separatrix.walking.methods import TABLE
 
 ROWWISE = 50  # times the budget, for the row-at-a-time perceptron
 ALWAYS = 1 << 40  # worst-case runs end by their closed form

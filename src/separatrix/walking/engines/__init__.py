@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import isinf
 
-from separatrix.engines.base import Engine, Sheet, rule_of
-from separatrix.engines.direct import DirectEngine
-from separatrix.engines.gram import Gram, GramEngine
-from separatrix.engines.rowwise import GramSweepEngine, SweepEngine
-from separatrix.engines.sharded import ShardedEngine, ShardedSweepEngine
-from separatrix.methods import Method, nearest
-from separatrix.problem import Problem, Vector
+from separatrix.data.problem import Problem, Vector
 from separatrix.shards import Sharded
+from separatrix.walking.engines.base import Engine, Sheet, rule_of
+from separatrix.walking.engines.direct import DirectEngine
+from separatrix.walking.engines.gram import Gram, GramEngine
+from separatrix.walking.engines.rowwise import GramSweepEngine, SweepEngine
+from separatrix.walking.engines.sharded import ShardedEngine, ShardedSweepEngine
+from separatrix.walking.methods import Method, nearest
 
 ENGINES = ("auto", "dense", "lazy", "gram")
 

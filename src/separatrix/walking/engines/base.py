@@ -12,12 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.kernels.batch import EPS, Data, Rule
-from separatrix.kernels.rows import BLOCK, evaluate_rows, sum_rows
-from separatrix.methods import Method
-from separatrix.problem import Problem, Vector
+from separatrix.core.batch import EPS, Data, Rule
+from separatrix.core.rows import BLOCK, evaluate_rows, sum_rows
+from separatrix.data.problem import Problem, Vector
 from separatrix.shards import Sharded
-from separatrix.trace import Measure
+from separatrix.walking.methods import Method
+from separatrix.walking.trace import Measure
 
 Index = NDArray[np.int64]
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.engines.base import Sheet, measure, rule_of, start, unit_of, unshift
-from separatrix.kernels import batch
-from separatrix.kernels.rows import norm
-from separatrix.methods import Method
-from separatrix.problem import Problem, Vector
-from separatrix.trace import Measure
+from separatrix.core import batch
+from separatrix.core.rows import norm
+from separatrix.data.problem import Problem, Vector
+from separatrix.walking.engines.base import Sheet, measure, rule_of, start, unit_of, unshift
+from separatrix.walking.methods import Method
+from separatrix.walking.trace import Measure
 
 SAVED = ("phi", "base", "step")
 SAVED_SCALARS = ("t", "k", "half", "n_last", "fused")

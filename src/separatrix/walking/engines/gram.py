@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from separatrix.engines.base import Index, Sheet, measure, rule_of, start, unit_of, unshift
-from separatrix.kernels import gram
-from separatrix.kernels.rows import norm
-from separatrix.methods import Method
-from separatrix.problem import Problem, Vector
-from separatrix.trace import Measure
+from separatrix.core import gram
+from separatrix.core.rows import norm
+from separatrix.data.problem import Problem, Vector
+from separatrix.walking.engines.base import Index, Sheet, measure, rule_of, start, unit_of, unshift
+from separatrix.walking.methods import Method
+from separatrix.walking.trace import Measure
 
 HISTORY = 32  # products remembered
 BATCH = 128  # columns computed in one pass over the data at most,

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.engines.base import Index, Sheet, measure, rule_of, start
-from separatrix.engines.gram import Gram, GramEngine
-from separatrix.kernels import gram, gram_sweep, sweep
-from separatrix.kernels.rows import norm
-from separatrix.methods import Method
-from separatrix.problem import Problem, Vector
-from separatrix.trace import Measure
+from separatrix.core import gram, gram_sweep, sweep
+from separatrix.core.rows import norm
+from separatrix.data.problem import Problem, Vector
+from separatrix.walking.engines.base import Index, Sheet, measure, rule_of, start
+from separatrix.walking.engines.gram import Gram, GramEngine
+from separatrix.walking.methods import Method
+from separatrix.walking.trace import Measure
 
 SCALARS = ("t", "epoch", "position", "clean")
 WORK = 1 << 28  # entries of rows that several perceptrons read in some tenths of a second

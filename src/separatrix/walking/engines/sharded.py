@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.engines.base import rule_of, start, unit_of, unshift
-from separatrix.kernels.batch import underflow_shift
-from separatrix.kernels.rows import LEVELS, finish, norm, put
-from separatrix.methods import Method
-from separatrix.problem import Vector
+from separatrix.core.batch import underflow_shift
+from separatrix.core.rows import LEVELS, finish, norm, put
+from separatrix.data.problem import Vector
 from separatrix.shards import Answer, Nodes, Query, Sharded, Swept
-from separatrix.trace import Measure
+from separatrix.walking.engines.base import rule_of, start, unit_of, unshift
+from separatrix.walking.methods import Method
+from separatrix.walking.trace import Measure
 
 STATE = ("phi", "base", "step")
 SCALARS = ("t", "k", "half", "stepped", "fused")

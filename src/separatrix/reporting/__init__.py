@@ -1,0 +1,1 @@
+"""How results are told: words with a sentence, tables, statistics of counts, the machine."""
