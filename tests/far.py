@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import separatrix as sx
+from separatrix.data.labels import HeldLabels
 from separatrix.shards import Local, Shard, Sharded
 from separatrix.shards.cluster import hold
-from separatrix.shards.labels import HeldLabels
 from separatrix.shards.layout import align
 
 Data = tuple[np.ndarray, np.ndarray]

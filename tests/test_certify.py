@@ -21,7 +21,7 @@ from conftest import noise, planted
 from separatrix.certify import Claim, Proof, ProofError, verify
 from separatrix.certify.check import slack
 from separatrix.certify.reader import Reader
-from separatrix.data.problem import make_problem
+from separatrix.data.memory import make_problem
 from separatrix.deciding import exact
 from separatrix.deciding.kind import prove_kind
 from separatrix.deciding.relations import independent_columns
@@ -448,7 +448,7 @@ def test_the_checker_knows_nothing_of_the_solver():
             for name in names:
                 if name.split(".")[0] == "separatrix" and not name.startswith("separatrix.certify"):
                     # Where rows are, and what a claim's word means.
-                    known = ("separatrix.data.problem", "separatrix.shards", "separatrix.reporting.status")
+                    known = ("separatrix.data.memory", "separatrix.shards", "separatrix.reporting.status")
                     assert name in known, (file.name, name)
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 import oracle
 import separatrix as sx
 from conftest import noise, planted
-from separatrix.data.problem import make_problem
+from separatrix.data.memory import make_problem
 from separatrix.deciding.kind import prove_kind
 from separatrix.deciding.search import Case
 from zoo import small_problem, unimodular, with_margin

@@ -19,7 +19,7 @@ import separatrix as sx
 import zoo
 from separatrix.certify import check
 from separatrix.certify.reader import Reader
-from separatrix.data.problem import make_problem
+from separatrix.data.memory import make_problem
 from separatrix.deciding import kind as faces
 from separatrix.deciding import relations
 from separatrix.deciding import search as case

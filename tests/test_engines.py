@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 
 import separatrix as sx
 from conftest import BATCH, ENGINES, PROBLEMS, noise, planted, signed
-from separatrix.data.problem import make_problem
+from separatrix.data.memory import make_problem
 from separatrix.walking.engines import Sheet, make_engine
 from separatrix.walking.engines import gram as gram_engine
 from separatrix.walking.engines.gram import Cache

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import separatrix as sx
 from conftest import noise, planted
-from separatrix.data.problem import make_problem
+from separatrix.data.memory import make_problem
 
 X0, Y0 = planted(30, 4, 0.2, 0)
 

@@ -19,11 +19,11 @@ from scipy import sparse
 import separatrix as sx
 from far import FIVE, methods, same_path, save, scattered, uneven
 from separatrix.core.rows import BLOCK, GROUP, LEVELS, add_blocks, finish, put
-from separatrix.shards.labels import join_labels
+from separatrix.data.labels import join_labels
+from separatrix.data.sources import Binary
 from separatrix.shards.layout import align, largest, leaves
 from separatrix.shards.local import bytes_of
 from separatrix.shards.shard import PIECE
-from separatrix.shards.sources import Binary
 from separatrix.walking.loop import Walk
 from separatrix.walking.methods import parse_method
 

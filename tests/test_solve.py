@@ -15,7 +15,7 @@ import pytest
 
 import separatrix as sx
 from conftest import noise, planted, signed
-from separatrix.data.problem import make_problem
+from separatrix.data.memory import make_problem
 from separatrix.walking.loop import Pace, Walk
 from separatrix.walking.methods import parse_method
 from separatrix.walking.trace import Recorder

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from separatrix.data.problem import make_problem
+from separatrix.data.memory import make_problem
 from separatrix.theory import (
     WORST_CASE_MU,
     bounds,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from separatrix.data.problem import make_problem, rows_of
+from separatrix.data.memory import make_problem, rows_of
 from separatrix.walking.trace import Trace
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from separatrix.data.problem import make_problem
+from separatrix.data.memory import make_problem
 from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted
 from separatrix.walking.loop import solve

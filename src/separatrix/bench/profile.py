@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.bench.peers import numpy_loop
-from separatrix.data.problem import Problem
+from separatrix.data.memory import Problem
 from separatrix.datasets import available
 from separatrix.lab.jobs import on_columns, walk, warm_up
 from separatrix.lab.kinds.plan import jobs_of

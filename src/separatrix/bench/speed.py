@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.bench.peers import as_tensor, numpy_loop, torch_installed, torch_loop
-from separatrix.data.problem import Problem, make_problem
+from separatrix.data.memory import Problem, make_problem
 from separatrix.datasets import available, load
 from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted

@@ -22,7 +22,7 @@ import numpy as np
 
 from separatrix.certify.proof import Claim, Proof
 from separatrix.certify.reader import TINY, Index, Reader, U, as_integers, gamma, relation_vector, two_product
-from separatrix.data.problem import Problem, Vector, make_problem
+from separatrix.data.memory import Problem, Vector, make_problem
 from separatrix.shards import Sharded, opened
 
 LOST = 1e-150  # more than the root of any sum of squares that vanish

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.problem import Problem, Vector
+from separatrix.data.memory import Problem, Vector
 
 Index = NDArray[np.int64]
 Signs = NDArray[np.int8]

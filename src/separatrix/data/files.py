@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from separatrix.data.csv import GZIP, read_text, unpacked
 from separatrix.data.frames import design, listed
-from separatrix.shards.labels import open_parquet
+from separatrix.data.labels import open_parquet
 
 SUFFIXES = {
     ".csv": "text",

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.shards.sources import Binary, Parquet, parquet_reader, row_groups
+from separatrix.data.sources import Binary, Parquet, parquet_reader, row_groups
 
 
 class Labels(Protocol):

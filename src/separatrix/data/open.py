@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.problem import INTERCEPT_SCALE, Problem, make_problem
+from separatrix.data.memory import INTERCEPT_SCALE, Problem, make_problem
+from separatrix.data.sources import Source, open_map
 from separatrix.shards.local import (
     bytes_of,
     is_path,
@@ -21,7 +22,6 @@ from separatrix.shards.local import (
     rows_in,
 )
 from separatrix.shards.sharded import Sharded
-from separatrix.shards.sources import Source, open_map
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from separatrix.certify import Claim, Proof
 from separatrix.certify.check import slack
 from separatrix.certify.reader import Index, Reader, gamma
-from separatrix.data.problem import Vector
+from separatrix.data.memory import Vector
 from separatrix.deciding.newton import Path
 from separatrix.deciding.relations import independent_columns
 from separatrix.deciding.search import DENSE, Case, equilibrated

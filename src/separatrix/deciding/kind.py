@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.certify import Claim, Proof
 from separatrix.certify.reader import Index
-from separatrix.data.problem import Vector
+from separatrix.data.memory import Vector
 from separatrix.deciding.relations import Relations, holds_on, independent_columns
 from separatrix.deciding.search import DENSE, TINY, Case, equilibrated, rows_problem
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.rows import norm
-from separatrix.data.problem import Problem, Vector
+from separatrix.data.memory import Problem, Vector
 from separatrix.deciding.newton import WIDE, Path, Rows, onto_gordan
 from separatrix.reporting.status import Word
 from separatrix.walking.engines.base import Sheet

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.certify.reader import Index, Reader, as_integers, relation_vector
-from separatrix.data.problem import Vector
+from separatrix.data.memory import Vector
 from separatrix.deciding.exact import echelon, has_flint, solve_system
 
 Relations = dict[int, dict[int, Fraction]]

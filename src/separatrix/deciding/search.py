@@ -18,7 +18,7 @@ import numpy as np
 from separatrix.certify import Claim, Proof, check
 from separatrix.certify.reader import Index, Reader
 from separatrix.core.rows import row_norms
-from separatrix.data.problem import Problem, Vector
+from separatrix.data.memory import Problem, Vector
 from separatrix.deciding.exact import OutOfTimeError, face
 from separatrix.deciding.margin import Bracket
 from separatrix.deciding.newton import WIDE, Path, Rows, onto_gordan

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certify import Claim, Proof, verify
-from separatrix.data.problem import Vector
+from separatrix.data.memory import Vector
 from separatrix.deciding.fragile import is_fragile
 from separatrix.deciding.kind import Faces
 from separatrix.deciding.margin import Margin, MarginStatus, Progress, check_time_limit, find_margin

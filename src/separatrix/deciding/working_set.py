@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from separatrix.certify import Claim, Proof, check
 from separatrix.certify.reader import Reader
 from separatrix.core.rows import norm
-from separatrix.data.problem import Problem, Vector, make_problem
+from separatrix.data.memory import Problem, Vector, make_problem
 from separatrix.deciding.fragile import is_fragile, survives
 from separatrix.deciding.margin import EPS, TINY, Margin, MarginStatus, Progress, find_margin
 from separatrix.deciding.search import Case

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from separatrix.certify import Claim, Proof, check
 from separatrix.certify.reader import Index, Reader
 from separatrix.data.frames import Design, design, is_frame
-from separatrix.data.problem import Problem, label, make_problem, read_labels
+from separatrix.data.memory import Problem, label, make_problem, read_labels
 from separatrix.deciding.fragile import is_fragile
 from separatrix.deciding.kind import prove_kind
 from separatrix.deciding.margin import check_time_limit

@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.certify import Claim
 from separatrix.certify.reader import Index, Reader, as_floats, as_integers
-from separatrix.data.problem import Vector
+from separatrix.data.memory import Vector
 from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms
 from separatrix.deciding.newton import Path
 from separatrix.deciding.relations import independent_columns

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from separatrix.certify import Proof
 from separatrix.data.frames import Design
-from separatrix.data.problem import Problem, label
+from separatrix.data.memory import Problem, label
 from separatrix.plot import coefficients
 from separatrix.reporting.status import Word
 

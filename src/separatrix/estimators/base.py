@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.certify import Proof
 from separatrix.core.rows import norm
-from separatrix.data.problem import Vector
+from separatrix.data.memory import Vector
 from separatrix.deciding.separate import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.walking.run import hyperplane

@@ -18,7 +18,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.data.problem import Vector
+from separatrix.data.memory import Vector
 from separatrix.estimators.callbacks import with_callbacks
 from separatrix.estimators.shared import described
 from separatrix.estimators.walking import Best, WalkingClassifier

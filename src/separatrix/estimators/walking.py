@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.rows import norm
-from separatrix.data.problem import Vector, row_lengths
+from separatrix.data.memory import Vector, row_lengths
 from separatrix.deciding.separate import Verdict
 from separatrix.estimators.base import (
     LinearClassifier,

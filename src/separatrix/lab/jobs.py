@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.problem import Problem, make_problem
+from separatrix.data.memory import Problem, make_problem
 from separatrix.deciding.separate import Verdict, max_margin, separate
 from separatrix.lab.samples import Sample
 from separatrix.lab.store import Job, Result

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.files import labelled
-from separatrix.data.problem import Problem, make_problem
+from separatrix.data.memory import Problem, make_problem
 from separatrix.datasets import load
 from separatrix.lab.spec import IMAGES, MADE, Material
 from separatrix.theory import two_samples, worst_case

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.problem import rows_of
-from separatrix.shards.labels import HeldLabels, LabelSlice
+from separatrix.data.labels import HeldLabels, LabelSlice
+from separatrix.data.memory import rows_of
+from separatrix.data.sources import Held, Joined, Slice, Source
 from separatrix.shards.messages import ClusterError, Plan, Query
 from separatrix.shards.shard import Shard
-from separatrix.shards.sources import Held, Joined, Slice, Source
 
 TICK = 0.25  # seconds between two looks at whether a silent worker is still there
 TRIES = 12  # times a member is built again during one question

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.problem import check_weights
+from separatrix.data.memory import check_weights
+from separatrix.data.sources import Slice
 from separatrix.shards.cluster import Part, Remote, futures, hold, is_dask, warm
 from separatrix.shards.layout import align, thin
 from separatrix.shards.local import is_path, open_files
 from separatrix.shards.sharded import Sharded
-from separatrix.shards.sources import Slice
 
 MOST = 16  # shards on a worker, so that rows need not move; each costs a little per iteration
 

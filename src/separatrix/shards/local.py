@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.rows import BLOCK
-from separatrix.data.problem import Vector, check_weights
-from separatrix.shards.labels import BinaryLabels, HeldLabels, JoinedLabels, Labels, open_parquet
+from separatrix.data.labels import BinaryLabels, HeldLabels, JoinedLabels, Labels, open_parquet
+from separatrix.data.memory import Vector, check_weights
+from separatrix.data.sources import Binary, Joined, Source, open_npy
 from separatrix.shards.layout import leaves
 from separatrix.shards.shard import PIECE, Shard
 from separatrix.shards.sharded import Local
-from separatrix.shards.sources import Binary, Joined, Source, open_npy
 
 UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 WORK = 120 << 20  # bytes for code compiled on the way and for small arrays

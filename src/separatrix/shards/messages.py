@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.problem import Vector
+from separatrix.data.memory import Vector
 
 
 class Survey(NamedTuple):

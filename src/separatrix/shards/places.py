@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.data.sources import Source
 from separatrix.shards.layout import Index
-from separatrix.shards.sources import Source
 
 
 class Task(NamedTuple):

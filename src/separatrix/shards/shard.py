@@ -21,12 +21,12 @@ from separatrix.core import shard as kernel
 from separatrix.core.batch import EPS, distance
 from separatrix.core.rows import BLOCK, LEVELS, finish, norm, put, row_norms
 from separatrix.core.sweep import CONTROL, reached
-from separatrix.data.problem import Problem, Vector, complain_about_row, read_labels
-from separatrix.shards.labels import Labels, join_labels
+from separatrix.data.labels import Labels, join_labels
+from separatrix.data.memory import Problem, Vector, complain_about_row, read_labels
+from separatrix.data.sources import Source
 from separatrix.shards.layout import largest, leaves
 from separatrix.shards.messages import Answer, Nodes, Plan, Query, Survey, Swept
 from separatrix.shards.places import Places, Task
-from separatrix.shards.sources import Source
 
 sweep_held: Any = kernel.sweep_held  # their many arguments come as one tuple
 sweep_file: Any = kernel.sweep_file

@@ -15,8 +15,8 @@ import numpy as np
 
 from separatrix.core.rows import BLOCK
 from separatrix.core.shard import products
-from separatrix.data.problem import Problem, Vector, constant, pick_classes, power_of_two
-from separatrix.shards.labels import join_labels
+from separatrix.data.labels import join_labels
+from separatrix.data.memory import Problem, Vector, constant, pick_classes, power_of_two
 from separatrix.shards.messages import Plan, Query, Survey
 from separatrix.shards.shard import Shard
 

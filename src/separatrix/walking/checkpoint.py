@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.problem import Problem, Vector
+from separatrix.data.memory import Problem, Vector
 from separatrix.shards import Sharded
 from separatrix.walking.engines import Engine, Gram, Sheet, choose
 from separatrix.walking.methods import Method

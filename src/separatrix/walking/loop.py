@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from separatrix.data.problem import INTERCEPT_SCALE, Problem, Vector
+from separatrix.data.memory import INTERCEPT_SCALE, Problem, Vector
 from separatrix.shards import ClusterError, Sharded, opened
 from separatrix.walking.checkpoint import Checkpoint, Saved, describe, fresh_seed, restore, write
 from separatrix.walking.engines import Gram, Sheet, make_engine, rule_of

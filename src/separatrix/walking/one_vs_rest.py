@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Literal
 
-from separatrix.data.problem import INTERCEPT_SCALE, make_problem, relabel
+from separatrix.data.memory import INTERCEPT_SCALE, make_problem, relabel
 from separatrix.walking.checkpoint import fresh_seed
 from separatrix.walking.engines import Gram
 from separatrix.walking.engines.rowwise import SweepEngine, sweep_together

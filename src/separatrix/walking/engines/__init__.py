@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isinf
 
-from separatrix.data.problem import Problem, Vector
+from separatrix.data.memory import Problem, Vector
 from separatrix.shards import Sharded
 from separatrix.walking.engines.base import Engine, Sheet, rule_of
 from separatrix.walking.engines.direct import DirectEngine

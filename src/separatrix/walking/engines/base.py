@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from separatrix.core.batch import EPS, Data, Rule
 from separatrix.core.rows import BLOCK, evaluate_rows, sum_rows
-from separatrix.data.problem import Problem, Vector
+from separatrix.data.memory import Problem, Vector
 from separatrix.shards import Sharded
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix.core import batch
 from separatrix.core.rows import norm
-from separatrix.data.problem import Problem, Vector
+from separatrix.data.memory import Problem, Vector
 from separatrix.walking.engines.base import Sheet, measure, rule_of, start, unit_of, unshift
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure

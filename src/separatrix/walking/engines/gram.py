@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController
 
 from separatrix.core import gram
 from separatrix.core.rows import norm
-from separatrix.data.problem import Problem, Vector
+from separatrix.data.memory import Problem, Vector
 from separatrix.walking.engines.base import Index, Sheet, measure, rule_of, start, unit_of, unshift
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure

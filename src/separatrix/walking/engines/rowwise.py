@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix.core import gram, gram_sweep, sweep
 from separatrix.core.rows import norm
-from separatrix.data.problem import Problem, Vector
+from separatrix.data.memory import Problem, Vector
 from separatrix.walking.engines.base import Index, Sheet, measure, rule_of, start
 from separatrix.walking.engines.gram import Gram, GramEngine
 from separatrix.walking.methods import Method

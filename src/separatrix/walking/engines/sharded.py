@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix.core.batch import underflow_shift
 from separatrix.core.rows import LEVELS, finish, norm, put
-from separatrix.data.problem import Vector
+from separatrix.data.memory import Vector
 from separatrix.shards import Answer, Nodes, Query, Sharded, Swept
 from separatrix.walking.engines.base import rule_of, start, unit_of, unshift
 from separatrix.walking.methods import Method
