@@ -23,14 +23,14 @@ from separatrix.lab.page import page
 from separatrix.lab.reproduce import reproduce
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand, sample
-from separatrix.lab.spec import IMAGES, Material, paper_book, parse_book, quick_book, read_book
+from separatrix.lab.spec import IMAGES, DataEntry, paper_book, parse_book, quick_book, read_book
 from separatrix.lab.store import Job, Result, Store, StoreError
 from separatrix.lab.workers import do_all, in_words
 from separatrix.reporting import statistics
 from separatrix.reporting.table import FORMS, Table, as_csv, as_html, as_latex, as_markdown, cell
 from separatrix.walking.checkpoint import Checkpoint
 
-DIGITS = Material("digits", "digits", "digits 7/8", classes=(7, 8), budget=2000)
+DIGITS = DataEntry("digits", "digits", "digits 7/8", classes=(7, 8), budget=2000)
 
 
 def column(table, name):
@@ -49,16 +49,16 @@ def test_the_papers_book_has_its_nineteen_figures_and_the_three_parts_of_table_1
 
 
 def test_budgets_let_perceptrons_and_large_steps_go_far_and_are_smaller_for_small_steps():
-    for material in paper_book().data.values():
-        assert material.limit(inf) == material.limit(10.0) >= material.limit(1.0) >= material.limit(0.001)
+    for entry in paper_book().data.values():
+        assert entry.limit(inf) == entry.limit(10.0) >= entry.limit(1.0) >= entry.limit(0.001)
 
 
 def test_the_quick_profile_is_never_larger_and_says_where_it_is_smaller():
     book = paper_book()
     quick = quick_book(book)
-    for name, material in quick.data.items():
-        assert material.budget <= book.data[name].budget
-        assert material.capped == (material.rows != book.data[name].rows)
+    for name, entry in quick.data.items():
+        assert entry.budget <= book.data[name].budget
+        assert entry.capped == (entry.rows != book.data[name].rows)
     assert quick.experiments["table-1-c"].seeds < book.experiments["table-1-c"].seeds
     assert not quick.data["fashion-mnist"].as_printed
 
@@ -147,7 +147,7 @@ def test_an_experiment_of_ones_own_is_one_entry(tmp_path):
 def test_a_changed_file_is_run_again(tmp_path):
     table = tmp_path / "my.csv"
     table.write_text("a,y\n1,0\n-1,1\n")
-    mine = Material("mine", str(table), target="y")
+    mine = DataEntry("mine", str(table), target="y")
     first = at_hand(mine, [])
     table.write_text("a,y\n1,0\n-1,1\n2,0\n")
     second = at_hand(mine, [])
@@ -168,10 +168,10 @@ def test_a_dollar_in_a_title_is_no_formula(tmp_path):
 def test_digits_stand_in_for_images_that_are_not_there_and_say_so():
     book = paper_book()
     images = {name: m for name, m in book.data.items() if m.source in IMAGES}
-    for material in images.values():
-        other = at_hand(material, [])
-        assert other.source == "digits" and other.instead_of == material.title
-        assert at_hand(material, IMAGES) is material
+    for entry in images.values():
+        other = at_hand(entry, [])
+        assert other.source == "digits" and other.instead_of == entry.title
+        assert at_hand(entry, IMAGES) is entry
         assert len(sample(other, None).y) >= 100
 
 
@@ -217,7 +217,7 @@ def test_the_display_counts_every_run_and_names_the_one_under_way(tmp_path, monk
 def test_the_weighted_worst_case_counts_as_the_whole_one_does(tmp_path):
     kept = Store(tmp_path)
     todo = [worst_case_job(1000, m, g) for m, g in (("batch-perceptron", inf), ("lr-gd", 100.0))]
-    whole = [walk_job(Material("w", "worst-case", rows=1000), None, job.method, job.step_size) for job in todo]
+    whole = [walk_job(DataEntry("w", "worst-case", rows=1000), None, job.method, job.step_size) for job in todo]
     do_all([*todo, *whole], kept, data_dir=None, workers=1, show=False)
     results = Results(kept)
     assert [results.count(job) for job in todo] == [results.count(job) for job in whole] == [301, 308]
@@ -234,8 +234,8 @@ def test_a_finished_run_is_never_run_again(tmp_path, monkeypatch):
     do_all([job], kept, data_dir=None, workers=1, show=False)
 
 
-def rows_of(material):
-    found = sample(material, None)
+def rows_of(entry):
+    found = sample(entry, None)
     return found.X, found.y
 
 

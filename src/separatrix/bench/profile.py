@@ -65,7 +65,7 @@ def groups(book: Book, data_dir: str | None = None) -> Iterator[list[Job]]:
     """The runs behind the figures, those on the same rows together; quick ones on the digits where no images are."""
     found = available(data_dir)
     book = book if found else quick_book(book)
-    data = {name: at_hand(material, found) for name, material in book.data.items()}
+    data = {name: at_hand(entry, found) for name, entry in book.data.items()}
     figures = [experiment for experiment in book.experiments.values() if experiment.kind == "curves"]
     jobs = {job.place: job for experiment in figures for job in jobs_of(experiment, data)}
     batch = [job for job in jobs.values() if not TABLE[job.method][2]]

@@ -85,7 +85,7 @@ def reproduce(
     book = quick_book(book) if profile == "quick" else book
     chosen = book.chosen(wanted)
     found = available(data_dir)
-    data = {name: at_hand(material, found) for name, material in book.data.items()}
+    data = {name: at_hand(entry, found) for name, entry in book.data.items()}
     used = {name for experiment in chosen for name in experiment.names()}
     jobs = [job for experiment in chosen for job in jobs_of(experiment, data)]
     store = Store(out / "runs")

@@ -43,7 +43,7 @@ MADE = ("digits", "worst-case", "worst-case-weighted", "two-samples")
 
 
 @dataclass(frozen=True)
-class Material:
+class DataEntry:
     """Where rows come from, and how long a run on them may take.
 
     source : a data set of `separatrix.datasets`, "digits", "worst-case" (or -weighted: equal rows once, with their
@@ -168,7 +168,7 @@ class Experiment:
 class Book:
     """All entries of a file: data by name, experiments by id, and the caps of the quick profile."""
 
-    data: Mapping[str, Material]
+    data: Mapping[str, DataEntry]
     experiments: Mapping[str, Experiment]
     quick: Mapping[str, int] = field(default_factory=dict)
 
@@ -203,9 +203,9 @@ def read_book(path: Path) -> Book:
 
 def parse_book(entries: Mapping[str, Any], where: str, beside: Book | None = None) -> Book:
     """Entries checked one by one; a complaint names the entry, the value seen and what may stand there."""
-    data: dict[str, Material] = dict(beside.data) if beside else {}
+    data: dict[str, DataEntry] = dict(beside.data) if beside else {}
     for name, entry in entries.get("data", {}).items():
-        data[name] = _material(name, entry, f"{where}, [data.{name}]")
+        data[name] = _data_entry(name, entry, f"{where}, [data.{name}]")
     experiments = {
         key: _experiment(key, entry, data, f"{where}, [{key}]")
         for key, entry in entries.items()
@@ -241,8 +241,8 @@ def quick_book(book: Book) -> Book:
     return Book(data, experiments, caps)
 
 
-def _material(name: str, entry: Any, where: str) -> Material:
-    known = _fields(Material, entry, where, without=("name", "instead_of", "capped", "digest"))
+def _data_entry(name: str, entry: Any, where: str) -> DataEntry:
+    known = _fields(DataEntry, entry, where, without=("name", "instead_of", "capped", "digest"))
     if "source" not in known:
         raise ValueError(f"{where} has no source: a data set ({', '.join((*IMAGES, *MADE))}) or a file.")
     if known.get("scaling", "signed") not in ("signed", "unit"):
@@ -256,10 +256,10 @@ def _material(name: str, entry: Any, where: str) -> Material:
             _whole(known[key], f"{where}, {key}")
     if len(known.get("classes", (0, 1))) != 2:
         raise ValueError(f"{where}: classes must be two class numbers, got {list(known['classes'])!r}.")
-    return Material(name=name, **known)
+    return DataEntry(name=name, **known)
 
 
-def _experiment(key: str, entry: Any, data: Mapping[str, Material], where: str) -> Experiment:
+def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str) -> Experiment:
     known = _fields(Experiment, entry, where, without=("id",))
     for name in ("kind", "title"):
         if name not in known:

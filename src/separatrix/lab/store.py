@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.lab.spec import Material
+from separatrix.lab.spec import DataEntry
 from separatrix.walking.checkpoint import UNREADABLE
 
 try:
@@ -41,7 +41,7 @@ class Job:
     """
 
     kind: str
-    data: Material
+    data: DataEntry
     seed: int | None = None
     method: str = ""
     step_size: float = inf

@@ -10,21 +10,21 @@ import numpy as np
 from separatrix.lab import figures
 from separatrix.lab.kinds.plan import seeds_of, walk_job
 from separatrix.lab.results import Results, Shown
-from separatrix.lab.spec import Count, Experiment, Material
+from separatrix.lab.spec import Count, DataEntry, Experiment
 from separatrix.plot import NAMES
 from separatrix.reporting.statistics import Counts, in_percent, median_ratio, quantile, rank_of, ratio_ends
 from separatrix.reporting.table import Row, Table
 
 
-def of_counts(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+def of_counts(experiment: Experiment, data: Mapping[str, DataEntry], results: Results) -> Shown:
     """Counts over seeds beside the paper's, and the claimed ratios."""
-    material = data[experiment.names()[0]]
+    entry = data[experiment.names()[0]]
     seeds = seeds_of(experiment)
     counts = {
-        c.label: np.array([results.count(walk_job(material, seed, c.method, c.step_size)) for seed in seeds])
+        c.label: np.array([results.count(walk_job(entry, seed, c.method, c.step_size)) for seed in seeds])
         for c in experiment.counts
     }
-    comparable = material.as_printed
+    comparable = entry.as_printed
     one = len(seeds) == 1
     table = exact_table(experiment, counts, comparable) if one else seeds_table(experiment, counts, comparable)
     claims, sentences = ratio_table(experiment, counts, comparable)

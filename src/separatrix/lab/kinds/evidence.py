@@ -16,7 +16,7 @@ from separatrix.lab import figures
 from separatrix.lab.kinds.counts import of_counts
 from separatrix.lab.kinds.plan import jobs_of, seeds_of, steps_of, walk_job, worst_case_job
 from separatrix.lab.results import Results, Shown
-from separatrix.lab.spec import Experiment, Material, label
+from separatrix.lab.spec import DataEntry, Experiment, label
 from separatrix.lab.store import Job, Result
 from separatrix.plot import NAMES
 from separatrix.reporting.statistics import in_percent, rank_correlation, slope, spread
@@ -32,7 +32,7 @@ class Piece:
     """What one experiment shows: its data, pictures by name, tables by name, and sentences that follow from them."""
 
     experiment: Experiment
-    data: tuple[Material, ...]
+    data: tuple[DataEntry, ...]
     pictures: Mapping[str, Figure]
     tables: Mapping[str, Table]
     sentences: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Piece:
         return (tuple(job.place for job in self.jobs), tuple((panel.metric, panel.methods) for panel in e.panels))
 
 
-def piece_of(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Piece:
+def piece_of(experiment: Experiment, data: Mapping[str, DataEntry], results: Results) -> Piece:
     """The experiment's pictures, tables and sentences."""
     pictures, tables, sentences = KINDS[experiment.kind](experiment, data, results)
     used = tuple(data[name] for name in experiment.names())
@@ -56,8 +56,8 @@ def piece_of(experiment: Experiment, data: Mapping[str, Material], results: Resu
 
 def notes_on(pieces: Sequence[Piece]) -> list[str]:
     """What stands in for what, and what the quick profile made smaller; one sentence per kind."""
-    used = [material for piece in pieces for material in piece.data]
-    absent = dict.fromkeys(material.instead_of for material in used if material.instead_of)
+    used = [entry for piece in pieces for entry in piece.data]
+    absent = dict.fromkeys(entry.instead_of for entry in used if entry.instead_of)
     fewer = dict.fromkeys(f"{m.title} ({m.rows:,})" for m in used if m.capped and not m.instead_of)
     found = []
     if absent:
@@ -71,17 +71,17 @@ def notes_on(pieces: Sequence[Piece]) -> list[str]:
     return found
 
 
-def distinct(experiment: Experiment, data: Mapping[str, Material]) -> list[Material]:
+def distinct(experiment: Experiment, data: Mapping[str, DataEntry]) -> list[DataEntry]:
     """Its data, each once: one set may stand in for several."""
     return list({data[name].slug: data[name] for name in experiment.names()}.values())
 
 
-def describe(material: Material, result: Result) -> str:
+def describe(entry: DataEntry, result: Result) -> str:
     """The data set with its number of rows."""
-    return f"{material.title or material.name}, n = {result.facts['n']:,}"
+    return f"{entry.title or entry.name}, n = {result.facts['n']:,}"
 
 
-def of_curves(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+def of_curves(experiment: Experiment, data: Mapping[str, DataEntry], results: Results) -> Shown:
     """Panels of a metric, and a table of when each run separated."""
     charts, rows = [], {}
     for panel in experiment.panels:
@@ -111,14 +111,14 @@ def run_row(job: Job, found: Result) -> Row:
     return (*names, count, facts["n_iter"], round(accuracy, 4), facts["engine"], facts["seconds"])
 
 
-def of_alignment(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+def of_alignment(experiment: Experiment, data: Mapping[str, DataEntry], results: Results) -> Shown:
     """How far LR+GD is from the batch perceptron, by step size."""
     panels, rows, worst = [], [], []
-    for material in distinct(experiment, data):
+    for entry in distinct(experiment, data):
         lines, title = [], ""
         for gamma in experiment.step_sizes:
-            found = results[Job("align", material, None, "lr-gd", gamma, experiment.iterations)]
-            title = describe(material, found)
+            found = results[Job("align", entry, None, "lr-gd", gamma, experiment.iterations)]
+            title = describe(entry, found)
             t, apart, parted = found.columns["iteration"], found.columns["apart"], found.facts["parted"]
             lines.append((gamma, t, apart, parted))
             picked = [float(apart[k]) for k in (1, 10, 100) if k < len(apart)]
@@ -146,20 +146,20 @@ def verdict(holds: bool) -> str:
     return "For the claim" if holds else "Against the claim"
 
 
-def of_ranks(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+def of_ranks(experiment: Experiment, data: Mapping[str, DataEntry], results: Results) -> Shown:
     """Whether, at each recorded iteration, step sizes with the higher loss need fewer iterations more.
 
     Spearman's correlation across the step sizes that have not separated yet, three at least; one curve per seed.
     """
-    material = data[experiment.names()[0]]
+    entry = data[experiment.names()[0]]
     by_seed: list[dict[int, float]] = []
     title = ""
     for seed in seeds_of(experiment):
         losses, ends = [], []
         for gamma in experiment.step_sizes:
-            job = walk_job(material, seed, "lr-gd", gamma)
+            job = walk_job(entry, seed, "lr-gd", gamma)
             found = results[job]
-            title = describe(material, found)
+            title = describe(entry, found)
             t = found.columns["iteration"].tolist()
             losses.append(dict(zip(t, found.columns["loss"].tolist(), strict=True)))
             ends.append(results.count(job))
@@ -198,7 +198,7 @@ def correlations(losses: Sequence[Mapping[int, float]], ends: Sequence[float]) -
     return found
 
 
-def of_growth(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+def of_growth(experiment: Experiment, data: Mapping[str, DataEntry], results: Results) -> Shown:
     """Counts against n on the worst-case data, with the fitted exponent."""
     sizes, lines, rows, slopes = np.array(experiment.sizes, dtype=float), [], [], []
     for method, gamma in steps_of(experiment):
@@ -219,17 +219,17 @@ def of_growth(experiment: Experiment, data: Mapping[str, Material], results: Res
     return {"": figures.growth(lines)}, {"": table}, [told]
 
 
-def of_theory(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+def of_theory(experiment: Experiment, data: Mapping[str, DataEntry], results: Results) -> Shown:
     """n, d, R, the bracket on μ, each bound, the measured count and their ratio."""
     rows: list[Row] = []
     failures = []
-    for material in distinct(experiment, data):
-        margin = results[Job("margin", material)]
+    for entry in distinct(experiment, data):
+        margin = results[Job("margin", entry)]
         n, d, R, lower = (margin.facts[key] for key in ("n", "d", "R", "lower"))
         upper = margin.facts["upper"]
-        known = (describe(material, margin), d, R, f"[{lower:.7g}, {upper:.7g}]")
+        known = (describe(entry, margin), d, R, f"[{lower:.7g}, {upper:.7g}]")
         for method, gamma in steps_of(experiment):
-            count = results.count(walk_job(material, None, method, gamma))
+            count = results.count(walk_job(entry, None, method, gamma))
             limit = bounds(n, R, lower, step_size=gamma)[method] if lower > 0 else None
             ours = None if isinf(count) else int(count)
             ratio = None if ours is None or limit is None else ours / limit
@@ -250,27 +250,25 @@ def of_theory(experiment: Experiment, data: Mapping[str, Material], results: Res
     return {}, {"": table}, [told]
 
 
-def of_verdict(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+def of_verdict(experiment: Experiment, data: Mapping[str, DataEntry], results: Results) -> Shown:
     """Whether the rows can be separated, and how that was proven."""
     rows: list[Row] = []
     sentences = []
-    for material in distinct(experiment, data):
-        found = results[Job("verdict", material)]
+    for entry in distinct(experiment, data):
+        found = results[Job("verdict", entry)]
         facts = found.facts
-        rows.append(
-            (describe(material, found), facts["status"], facts["argument"], facts["verified"], facts["seconds"])
-        )
+        rows.append((describe(entry, found), facts["status"], facts["argument"], facts["verified"], facts["seconds"]))
         ends = {
             "separable": "accuracy 1.0 can be reached",
             "inseparable": "no θ reaches accuracy 1.0, however long one waits",
             "undecided": "it is not known whether accuracy 1.0 can be reached",
         }[facts["status"]]
-        sentences.append(f"{describe(material, found)}: {facts['status']}, so {ends}.")
+        sentences.append(f"{describe(entry, found)}: {facts['status']}, so {ends}.")
     table = Table(experiment.title, ("data", "verdict", "proof", "re-checked", "seconds"), rows)
     return {}, {"": table}, sentences
 
 
-KINDS: dict[str, Callable[[Experiment, Mapping[str, Material], Results], Shown]] = {
+KINDS: dict[str, Callable[[Experiment, Mapping[str, DataEntry], Results], Shown]] = {
     "curves": of_curves,
     "counts": of_counts,
     "alignment": of_alignment,

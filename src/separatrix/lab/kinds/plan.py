@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 
-from separatrix.lab.spec import Experiment, Material
+from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job
 from separatrix.walking.methods import TABLE
 
@@ -13,10 +13,10 @@ ROWWISE = 50  # times the budget, for the row-at-a-time perceptron
 ALWAYS = 1 << 40  # worst-case runs end by their closed form
 
 
-def walk_job(material: Material, seed: int | None, method: str, gamma: float) -> Job:
+def walk_job(entry: DataEntry, seed: int | None, method: str, gamma: float) -> Job:
     """The run of a method on these rows, within the entry's budget; updates that read one row each are far cheaper."""
     times = ROWWISE if TABLE[method][2] else 1
-    return Job("walk", material, seed, method, gamma, times * material.limit(gamma))
+    return Job("walk", entry, seed, method, gamma, times * entry.limit(gamma))
 
 
 def steps_of(experiment: Experiment) -> Iterator[tuple[str, float]]:
@@ -31,7 +31,7 @@ def worst_case_job(n: int, method: str, gamma: float) -> Job:
     How long each method takes there is known, so nothing limits it.
     """
     source = "worst-case" if TABLE[method][2] else "worst-case-weighted"
-    return Job("walk", Material("worst-case", source, "the worst-case data", rows=n), None, method, gamma, ALWAYS)
+    return Job("walk", DataEntry("worst-case", source, "the worst-case data", rows=n), None, method, gamma, ALWAYS)
 
 
 def seeds_of(experiment: Experiment) -> list[int | None]:
@@ -39,31 +39,31 @@ def seeds_of(experiment: Experiment) -> list[int | None]:
     return list(range(experiment.seeds)) if experiment.seeds else [None]
 
 
-def jobs_of(experiment: Experiment, data: Mapping[str, Material]) -> list[Job]:
+def jobs_of(experiment: Experiment, data: Mapping[str, DataEntry]) -> list[Job]:
     """All work behind one figure, table or finding."""
     return list(_jobs(experiment, data))
 
 
-def _jobs(experiment: Experiment, data: Mapping[str, Material]) -> Iterable[Job]:
-    kind, materials = experiment.kind, [data[name] for name in experiment.names()]
+def _jobs(experiment: Experiment, data: Mapping[str, DataEntry]) -> Iterable[Job]:
+    kind, entries = experiment.kind, [data[name] for name in experiment.names()]
     if kind == "curves":
         for panel in experiment.panels:
             yield from (walk_job(data[panel.data], None, method, gamma) for method, gamma in panel.runs())
     elif kind == "growth":
         for n in experiment.sizes:
             yield from (worst_case_job(n, method, gamma) for method, gamma in steps_of(experiment))
-    for material in materials:
+    for entry in entries:
         if kind == "counts":
             for seed in seeds_of(experiment):
-                yield from (walk_job(material, seed, c.method, c.step_size) for c in experiment.counts)
+                yield from (walk_job(entry, seed, c.method, c.step_size) for c in experiment.counts)
         elif kind == "alignment":
             for gamma in experiment.step_sizes:
-                yield Job("align", material, None, "lr-gd", gamma, experiment.iterations)
+                yield Job("align", entry, None, "lr-gd", gamma, experiment.iterations)
         elif kind == "ranks":
             for seed in seeds_of(experiment):
-                yield from (walk_job(material, seed, "lr-gd", gamma) for gamma in experiment.step_sizes)
+                yield from (walk_job(entry, seed, "lr-gd", gamma) for gamma in experiment.step_sizes)
         elif kind == "theory":
-            yield Job("margin", material)
-            yield from (walk_job(material, None, method, gamma) for method, gamma in steps_of(experiment))
+            yield Job("margin", entry)
+            yield from (walk_job(entry, None, method, gamma) for method, gamma in steps_of(experiment))
         elif kind == "verdict":
-            yield Job("verdict", material)
+            yield Job("verdict", entry)
