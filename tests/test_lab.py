@@ -17,13 +17,14 @@ from scipy.stats import spearmanr
 
 from separatrix import solve
 from separatrix.lab import figures, jobs, store, theorems
+from separatrix.lab.book import paper_book, parse_book, quick_book, read_book
 from separatrix.lab.kinds.evidence import correlations, piece_of
 from separatrix.lab.kinds.plan import jobs_of, walk_job, worst_case_job
 from separatrix.lab.page import page
 from separatrix.lab.reproduce import reproduce
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand, sample
-from separatrix.lab.spec import IMAGES, DataEntry, paper_book, parse_book, quick_book, read_book
+from separatrix.lab.spec import IMAGES, DataEntry
 from separatrix.lab.store import Job, Result, Store, StoreError
 from separatrix.lab.workers import do_all, in_words
 from separatrix.reporting import statistics

@@ -294,7 +294,7 @@ def verify(
 
 def experiments() -> list[str]:
     """What `reproduce` knows by name."""
-    from separatrix.lab.spec import paper_book
+    from separatrix.lab.book import paper_book
 
     return ["all", *paper_book().experiments]
 
@@ -334,8 +334,8 @@ def reproduce(
     Exit status 1 if a number that must come out exactly does not. An interrupted call continues where it was.
     """
     with plain_errors():
+        from separatrix.lab.book import paper_book, read_book
         from separatrix.lab.reproduce import reproduce as run
-        from separatrix.lab.spec import paper_book, read_book
         from separatrix.reporting.table import render
 
         console = wide_console(quiet=json)

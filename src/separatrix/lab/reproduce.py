@@ -13,12 +13,12 @@ from typing import Any
 
 from separatrix.datasets import available
 from separatrix.lab import figures
+from separatrix.lab.book import Book, quick_book
 from separatrix.lab.kinds.evidence import Piece, notes_on, piece_of
 from separatrix.lab.kinds.plan import jobs_of
 from separatrix.lab.page import joined, markdown, page
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand
-from separatrix.lab.spec import Book, quick_book
 from separatrix.lab.store import Job, Store, write_whole
 from separatrix.lab.theorems import theorem_tables
 from separatrix.lab.workers import do_all, in_words
