@@ -24,7 +24,7 @@ from separatrix.data.problem import Problem
 from separatrix.datasets import available
 from separatrix.lab.book import Book, quick_book
 from separatrix.lab.jobs import on_columns, walk, warm_up
-from separatrix.lab.kinds.plan import jobs_of
+from separatrix.lab.kinds import jobs_of
 from separatrix.lab.samples import at_hand, sample
 from separatrix.lab.store import Job, Store, write_whole
 from separatrix.lab.workers import rows_of

@@ -294,9 +294,9 @@ def verify(
 
 def experiments() -> list[str]:
     """What `reproduce` knows by name."""
-    from separatrix.lab.book import paper_book
+    from separatrix.lab.spec import paper_ids  # and not the book: a key press waits for this
 
-    return ["all", *paper_book().experiments]
+    return ["all", *paper_ids()]
 
 
 class Profile(StrEnum):

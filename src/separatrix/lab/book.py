@@ -8,24 +8,25 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from importlib.resources import files
 from math import inf
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
-from separatrix.lab.spec import IMAGES, MADE, METRICS, Count, DataEntry, Experiment, Panel, Ratio
+from separatrix.lab.kinds import KINDS
+from separatrix.lab.spec import (
+    IMAGES,
+    MADE,
+    METRICS,
+    NO_EXPERIMENT,
+    Count,
+    DataEntry,
+    Experiment,
+    Panel,
+    Ratio,
+    paper_entries,
+)
 from separatrix.walking.methods import TABLE, nearest, parse_method
-
-NEEDS = {
-    "curves": ("panels",),
-    "counts": ("data", "counts"),
-    "alignment": ("data", "step_sizes"),
-    "ranks": ("data", "step_sizes"),
-    "growth": ("methods", "sizes"),
-    "theory": ("data", "methods"),
-    "verdict": ("data",),
-}
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,7 @@ class Book:
 
 def paper_book() -> Book:
     """The paper's own experiments."""
-    text = (files("separatrix.lab") / "paper.toml").read_text(encoding="utf-8")
-    return parse_book(tomllib.loads(text), "paper.toml")
+    return parse_book(paper_entries(), "paper.toml")
 
 
 def read_book(path: Path) -> Book:
@@ -73,7 +73,7 @@ def parse_book(entries: Mapping[str, Any], where: str, beside: Book | None = Non
     experiments = {
         key: _experiment(key, entry, data, f"{where}, [{key}]")
         for key, entry in entries.items()
-        if key not in ("data", "quick")
+        if key not in NO_EXPERIMENT
     }
     if not experiments:
         raise ValueError(f"{where} has no experiment: add an entry like [figure-a] with kind, title and panels.")
@@ -128,11 +128,11 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
     for name in ("kind", "title"):
         if name not in known:
             raise ValueError(f"{where} has no {name}.")
-    if known["kind"] not in NEEDS:
-        raise ValueError(f"{where}: unknown kind {known['kind']!r}{nearest(known['kind'], NEEDS)}; {', '.join(NEEDS)}.")
+    if known["kind"] not in KINDS:
+        raise ValueError(f"{where}: unknown kind {known['kind']!r}{nearest(known['kind'], KINDS)}; {', '.join(KINDS)}.")
     parts: tuple[tuple[str, type[Any]], ...] = (("panels", Panel), ("counts", Count), ("ratios", Ratio))
-    for name, kind in parts:
-        known[name] = tuple(kind(**_fields(kind, one, f"{where}, {name}")) for one in known.get(name, ()))
+    for name, part in parts:
+        known[name] = tuple(part(**_fields(part, one, f"{where}, {name}")) for one in known.get(name, ()))
     experiment = Experiment(id=key, **known)
     for panel in experiment.panels:
         if panel.metric not in METRICS:
@@ -145,11 +145,12 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
     for name in experiment.names():
         if name not in data:
             raise ValueError(f"{where}: no data entry {name!r}{nearest(name, data)}; there are: {', '.join(data)}.")
-    for name in NEEDS[experiment.kind]:
+    kind = KINDS[experiment.kind]
+    for name in kind.needs:
         if not (experiment.names() if name == "data" else getattr(experiment, name)):
-            raise ValueError(f"{where}: kind {experiment.kind!r} needs {name} = [...], and there is none.")
-    if experiment.kind in ("counts", "ranks") and len(experiment.names()) > 1:
-        raise ValueError(f"{where}: kind {experiment.kind!r} takes one data entry, got {list(experiment.names())!r}.")
+            raise ValueError(f"{where}: kind {kind.name!r} needs {name} = [...], and there is none.")
+    if kind.one_data and len(experiment.names()) > 1:
+        raise ValueError(f"{where}: kind {kind.name!r} takes one data entry, got {list(experiment.names())!r}.")
     rows = [count.label for count in experiment.counts]
     for name in (name for ratio in experiment.ratios for name in (ratio.slower, ratio.faster)):
         if name not in rows:

@@ -14,9 +14,9 @@ from typing import Any
 from separatrix.datasets import available
 from separatrix.lab import figures
 from separatrix.lab.book import Book, quick_book
-from separatrix.lab.kinds.evidence import Piece, notes_on, piece_of
-from separatrix.lab.kinds.plan import jobs_of
+from separatrix.lab.kinds import jobs_of
 from separatrix.lab.page import joined, markdown, page
+from separatrix.lab.pieces import Piece, notes_on, piece_of
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand
 from separatrix.lab.store import Job, Store, write_whole
@@ -57,8 +57,8 @@ class Report:
 
     @property
     def tables(self) -> list[Table]:
-        """All tables but those of the figures, which are long."""
-        shown = [t for piece in self.pieces if piece.experiment.kind != "curves" for t in piece.tables.values()]
+        """All tables but long ones, such as those of the figures."""
+        shown = [t for piece in self.pieces if not piece.kind.long_tables for t in piece.tables.values()]
         return [*shown, *self.theorems]
 
 

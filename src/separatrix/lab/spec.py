@@ -6,10 +6,13 @@ entries `[ID]`, one per figure, table or finding, each of one `kind` (see `separ
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from math import inf, isinf
 from pathlib import Path
+from typing import Any
 
 from separatrix.walking.methods import TABLE
 
@@ -17,6 +20,17 @@ METRICS = ("accuracy", "errors", "loss", "grad_norm", "theta_norm", "min_margin"
 STEP_SIZES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 IMAGES = ("mnist", "fashion-mnist", "cifar-10", "eurosat")
 MADE = ("digits", "worst-case", "worst-case-weighted", "two-samples")
+NO_EXPERIMENT = ("data", "quick")  # names of a file's other entries
+
+
+def paper_entries() -> dict[str, Any]:
+    """The paper's own entries as its file has them, not yet checked."""
+    return tomllib.loads((files("separatrix.lab") / "paper.toml").read_text(encoding="utf-8"))
+
+
+def paper_ids() -> list[str]:
+    """The ids of the paper's experiments; nothing that runs them is loaded for it."""
+    return [key for key in paper_entries() if key not in NO_EXPERIMENT]
 
 
 @dataclass(frozen=True)
