@@ -307,6 +307,9 @@ def test_a_run_that_spent_a_smaller_budget_is_run_again_and_a_separated_one_is_n
     done = walk_job(DIGITS, None, "batch-perceptron", inf)
     do_all([done], kept, data_dir=None, workers=1, show=False)
     assert kept.read(replace(done, limit=10**9)) is not None
+    beside = Job("align", DIGITS, None, "lr-gd", 100.0, 5)
+    do_all([beside], kept, data_dir=None, workers=1, show=False)
+    assert kept.read(replace(beside, limit=4)) is not None and kept.read(replace(beside, limit=6)) is None
 
 
 @pytest.mark.parametrize("harm", [b"", b"no npz", "half"])
