@@ -11,7 +11,7 @@ import pytest
 
 from separatrix import estimators
 from separatrix.bench import classifiers, growth, peers, profile, speed
-from separatrix.lab.spec import paper_book, parse_book
+from separatrix.lab.book import paper_book, parse_book
 from separatrix.theory import planted
 from separatrix.walking.methods import parse_method
 

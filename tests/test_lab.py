@@ -16,21 +16,26 @@ import pytest
 from scipy.stats import spearmanr
 
 from separatrix import solve
-from separatrix.lab import figures, jobs, store, theorems
-from separatrix.lab.kinds.evidence import correlations, piece_of
-from separatrix.lab.kinds.plan import jobs_of, walk_job, worst_case_job
+from separatrix.lab import figures, store, theorems, workers
+from separatrix.lab.book import paper_book, parse_book, quick_book, read_book
+from separatrix.lab.jobs import WALK, Work
+from separatrix.lab.kinds import KINDS, curves, jobs_of
+from separatrix.lab.kinds.growth import worst_case_job
+from separatrix.lab.kinds.ranks import correlations
+from separatrix.lab.kinds.shared import Kind, entries_of, walk_job
 from separatrix.lab.page import page
+from separatrix.lab.pieces import piece_of
 from separatrix.lab.reproduce import reproduce
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand, sample
-from separatrix.lab.spec import IMAGES, Material, paper_book, parse_book, quick_book, read_book
+from separatrix.lab.spec import IMAGES, DataEntry, paper_ids
 from separatrix.lab.store import Job, Result, Store, StoreError
 from separatrix.lab.workers import do_all, in_words
 from separatrix.reporting import statistics
 from separatrix.reporting.table import FORMS, Table, as_csv, as_html, as_latex, as_markdown, cell
 from separatrix.walking.checkpoint import Checkpoint
 
-DIGITS = Material("digits", "digits", "digits 7/8", classes=(7, 8), budget=2000)
+DIGITS = DataEntry("digits", "digits", "digits 7/8", classes=(7, 8), budget=2000)
 
 
 def column(table, name):
@@ -44,21 +49,22 @@ def column(table, name):
 def test_the_papers_book_has_its_nineteen_figures_and_the_three_parts_of_table_1():
     book = paper_book()
     assert {f"figure-{k}" for k in range(1, 20)} | {"table-1-a", "table-1-b", "table-1-c"} <= set(book.experiments)
+    assert paper_ids() == list(book.experiments)
     assert [e.id for e in book.chosen(["table-1"])] == ["table-1-a", "table-1-b", "table-1-b-other", "table-1-c"]
     assert [e.id for e in book.chosen(["figure-1", "figure-12"])] == ["figure-1", "figure-12"]
 
 
 def test_budgets_let_perceptrons_and_large_steps_go_far_and_are_smaller_for_small_steps():
-    for material in paper_book().data.values():
-        assert material.limit(inf) == material.limit(10.0) >= material.limit(1.0) >= material.limit(0.001)
+    for entry in paper_book().data.values():
+        assert entry.limit(inf) == entry.limit(10.0) >= entry.limit(1.0) >= entry.limit(0.001)
 
 
 def test_the_quick_profile_is_never_larger_and_says_where_it_is_smaller():
     book = paper_book()
     quick = quick_book(book)
-    for name, material in quick.data.items():
-        assert material.budget <= book.data[name].budget
-        assert material.capped == (material.rows != book.data[name].rows)
+    for name, entry in quick.data.items():
+        assert entry.budget <= book.data[name].budget
+        assert entry.capped == (entry.rows != book.data[name].rows)
     assert quick.experiments["table-1-c"].seeds < book.experiments["table-1-c"].seeds
     assert not quick.data["fashion-mnist"].as_printed
 
@@ -147,7 +153,7 @@ def test_an_experiment_of_ones_own_is_one_entry(tmp_path):
 def test_a_changed_file_is_run_again(tmp_path):
     table = tmp_path / "my.csv"
     table.write_text("a,y\n1,0\n-1,1\n")
-    mine = Material("mine", str(table), target="y")
+    mine = DataEntry("mine", str(table), target="y")
     first = at_hand(mine, [])
     table.write_text("a,y\n1,0\n-1,1\n2,0\n")
     second = at_hand(mine, [])
@@ -158,8 +164,61 @@ def test_a_changed_file_is_run_again(tmp_path):
 
 
 def test_a_dollar_in_a_title_is_no_formula(tmp_path):
-    line = figures.Line("lr-gd", 1.0, np.arange(3), np.array([0.5, 0.7, 1.0]))
-    assert figures.saved(figures.curves([figures.Chart("costs $5 and x_{", "accuracy", [line])]), "svg")
+    line = curves.Line("lr-gd", 1.0, np.arange(3), np.array([0.5, 0.7, 1.0]))
+    assert figures.saved(curves.draw([curves.Chart("costs $5 and x_{", "accuracy", [line])]), "svg")
+
+
+# Kinds
+
+
+def test_every_kind_is_in_the_papers_book_and_in_the_docs():
+    assert {experiment.kind for experiment in paper_book().experiments.values()} == set(KINDS)
+    text = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
+    rows = {words[1].strip(" `"): words[3] for line in text.splitlines() if len(words := line.split("|")) == 5}
+    for kind in KINDS.values():
+        assert all(f"`{name}`" in rows[kind.name] for name in kind.needs)
+
+
+def count_sides(job, sample, problem, checkpoint, tell):
+    names, often = np.unique(sample.y, return_counts=True)
+    return Result({"n": len(sample.y), "seconds": 0.0}, {"label": names, "rows": often})
+
+
+def show_sides(experiment, data, results):
+    (entry,) = entries_of(experiment, data)
+    found = results[Job("sides", entry)].columns
+    picture, (ax,) = figures.new_figure(1)
+    ax.bar(found["label"], found["rows"])
+    table = Table(experiment.title, ("label", "rows"), list(zip(*(found[k].tolist() for k in found), strict=True)))
+    return {"": picture}, {"": table}, [f"{max(found['rows'])} rows are on the larger side."]
+
+
+SIDES = Kind(
+    "sides",
+    needs=("data",),
+    jobs=lambda experiment, data: (Job("sides", entry) for entry in entries_of(experiment, data)),
+    show=show_sides,
+    one_data=True,
+    work=(Work("sides", count_sides, share=0.1),),
+)
+
+
+def test_a_new_kind_with_work_of_its_own_is_one_more_line_of_the_table(tmp_path, monkeypatch):
+    entry = {"kind": "sides", "title": "Sides", "data": ["digits-7-8"]}
+    entries = {"data": {"digits-7-8": {"source": "digits"}}, "mine": entry}
+    with pytest.raises(ValueError, match="unknown kind 'sides'"):
+        parse_book(entries, "my.toml")
+    monkeypatch.setitem(KINDS, SIDES.name, SIDES)
+    with pytest.raises(ValueError, match="kind 'sides' needs data"):
+        parse_book(entries | {"mine": entry | {"data": []}}, "my.toml")
+    with pytest.raises(ValueError, match="kind 'sides' takes one data entry"):
+        parse_book(entries | {"mine": entry | {"data": ["digits-7-8", "mnist"]}}, "my.toml", paper_book())
+    report = reproduce(parse_book(entries, "my.toml"), ["mine"], out=tmp_path, workers=1)
+    assert (tmp_path / "runs" / "digits-all-signed" / "first" / "sides.npz").exists()
+    assert [table.rows for table in report.tables] == [[(7, 179), (8, 174)]]
+    assert (tmp_path / "figures" / "mine.svg").exists()
+    for name in ("index.html", "report.md"):
+        assert "179 rows are on the larger side." in (tmp_path / name).read_text(encoding="utf-8")
 
 
 # Data
@@ -168,10 +227,10 @@ def test_a_dollar_in_a_title_is_no_formula(tmp_path):
 def test_digits_stand_in_for_images_that_are_not_there_and_say_so():
     book = paper_book()
     images = {name: m for name, m in book.data.items() if m.source in IMAGES}
-    for material in images.values():
-        other = at_hand(material, [])
-        assert other.source == "digits" and other.instead_of == material.title
-        assert at_hand(material, IMAGES) is material
+    for entry in images.values():
+        other = at_hand(entry, [])
+        assert other.source == "digits" and other.instead_of == entry.title
+        assert at_hand(entry, IMAGES) is entry
         assert len(sample(other, None).y) >= 100
 
 
@@ -198,7 +257,7 @@ def test_weights_of_imbalanced_rows_are_repeated_rows():
 def test_the_perceptron_visits_repeated_rows_as_often_as_they_are_repeated():
     uneven = replace(DIGITS, fraction=0.5, repeat=3)
     rows = sample(uneven, 0)
-    found = jobs.perform(walk_job(uneven, 0, "perceptron", inf), rows, rows.problem, None, lambda t: False)
+    found = WALK.perform(walk_job(uneven, 0, "perceptron", inf), rows, rows.problem, None, lambda t: False)
     often = rows.weight.astype(int)
     whole = solve(np.repeat(rows.X, often, axis=0), np.repeat(rows.y, often), "perceptron")
     assert found.facts["n_iter"] == whole.n_iter and found.facts["n"] == often.sum()
@@ -217,7 +276,7 @@ def test_the_display_counts_every_run_and_names_the_one_under_way(tmp_path, monk
 def test_the_weighted_worst_case_counts_as_the_whole_one_does(tmp_path):
     kept = Store(tmp_path)
     todo = [worst_case_job(1000, m, g) for m, g in (("batch-perceptron", inf), ("lr-gd", 100.0))]
-    whole = [walk_job(Material("w", "worst-case", rows=1000), None, job.method, job.step_size) for job in todo]
+    whole = [walk_job(DataEntry("w", "worst-case", rows=1000), None, job.method, job.step_size) for job in todo]
     do_all([*todo, *whole], kept, data_dir=None, workers=1, show=False)
     results = Results(kept)
     assert [results.count(job) for job in todo] == [results.count(job) for job in whole] == [301, 308]
@@ -230,12 +289,12 @@ def test_a_finished_run_is_never_run_again(tmp_path, monkeypatch):
     kept, job = Store(tmp_path), walk_job(DIGITS, None, "batch-perceptron", inf)
     do_all([job], kept, data_dir=None, workers=1, show=False)
     assert kept.read(job).facts["n_iter"] == solve(*rows_of(DIGITS), "batch-perceptron").n_iter
-    monkeypatch.setattr(jobs, "walk", lambda *words: pytest.fail("ran again"))
+    monkeypatch.setattr(workers, "do_one", lambda *words: pytest.fail("ran again"))
     do_all([job], kept, data_dir=None, workers=1, show=False)
 
 
-def rows_of(material):
-    found = sample(material, None)
+def rows_of(entry):
+    found = sample(entry, None)
     return found.X, found.y
 
 
@@ -248,6 +307,9 @@ def test_a_run_that_spent_a_smaller_budget_is_run_again_and_a_separated_one_is_n
     done = walk_job(DIGITS, None, "batch-perceptron", inf)
     do_all([done], kept, data_dir=None, workers=1, show=False)
     assert kept.read(replace(done, limit=10**9)) is not None
+    beside = Job("align", DIGITS, None, "lr-gd", 100.0, 5)
+    do_all([beside], kept, data_dir=None, workers=1, show=False)
+    assert kept.read(replace(beside, limit=4)) is not None and kept.read(replace(beside, limit=6)) is None
 
 
 @pytest.mark.parametrize("harm", [b"", b"no npz", "half"])
@@ -273,7 +335,7 @@ def test_the_result_of_other_rows_is_not_taken_for_this_one(tmp_path):
 def test_an_interrupted_run_continues_to_the_same_trace(tmp_path):
     job = Job("walk", DIGITS, None, "lr-gd", 0.01, 400)
     rows = sample(DIGITS, None)
-    whole = jobs.perform(job, rows, rows.problem, None, lambda t: False)
+    whole = WALK.perform(job, rows, rows.problem, None, lambda t: False)
     saving = Checkpoint(tmp_path / "part.npz", every=0.0)
 
     def pull_the_plug(t):
@@ -281,10 +343,10 @@ def test_an_interrupted_run_continues_to_the_same_trace(tmp_path):
             raise SystemExit
 
     with pytest.raises(SystemExit):
-        jobs.perform(job, rows, rows.problem, saving, pull_the_plug)
+        WALK.perform(job, rows, rows.problem, saving, pull_the_plug)
     assert (tmp_path / "part.npz").exists()
     seen = []
-    rest = jobs.perform(job, rows, rows.problem, saving, lambda t: seen.append(t))
+    rest = WALK.perform(job, rows, rows.problem, saving, lambda t: seen.append(t))
     assert min(seen) > 50
     for name in whole.columns:
         if name != "seconds":

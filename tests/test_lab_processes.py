@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from separatrix.datasets import VARIABLE
+from separatrix.lab.book import paper_book
 from separatrix.lab.reproduce import reproduce
-from separatrix.lab.spec import paper_book
 
 # Some seconds of work: small steps on the bundled digits, several seeds.
 SWEEP = """

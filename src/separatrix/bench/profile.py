@@ -22,10 +22,10 @@ import numpy as np
 from separatrix.bench.peers import numpy_loop
 from separatrix.data.memory import Problem
 from separatrix.datasets import available
+from separatrix.lab.book import Book, quick_book
 from separatrix.lab.jobs import on_columns, walk, warm_up
-from separatrix.lab.kinds.plan import jobs_of
+from separatrix.lab.kinds import jobs_of
 from separatrix.lab.samples import at_hand, sample
-from separatrix.lab.spec import Book, quick_book
 from separatrix.lab.store import Job, Store, write_whole
 from separatrix.lab.workers import rows_of
 from separatrix.plot import NAMES
@@ -65,7 +65,7 @@ def groups(book: Book, data_dir: str | None = None) -> Iterator[list[Job]]:
     """The runs behind the figures, those on the same rows together; quick ones on the digits where no images are."""
     found = available(data_dir)
     book = book if found else quick_book(book)
-    data = {name: at_hand(material, found) for name, material in book.data.items()}
+    data = {name: at_hand(entry, found) for name, entry in book.data.items()}
     figures = [experiment for experiment in book.experiments.values() if experiment.kind == "curves"]
     jobs = {job.place: job for experiment in figures for job in jobs_of(experiment, data)}
     batch = [job for job in jobs.values() if not TABLE[job.method][2]]

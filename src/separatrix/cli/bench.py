@@ -172,7 +172,7 @@ def bench_paper(console: Console, out: Path) -> list[dict[str, Any]]:
     from dataclasses import asdict
 
     from separatrix.bench import profile
-    from separatrix.lab.spec import paper_book
+    from separatrix.lab.book import paper_book
     from separatrix.reporting.table import render
 
     lines: list[profile.Line] = []

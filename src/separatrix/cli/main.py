@@ -294,9 +294,9 @@ def verify(
 
 def experiments() -> list[str]:
     """What `reproduce` knows by name."""
-    from separatrix.lab.spec import paper_book
+    from separatrix.lab.spec import paper_ids  # and not the book: a key press waits for this
 
-    return ["all", *paper_book().experiments]
+    return ["all", *paper_ids()]
 
 
 class Profile(StrEnum):
@@ -334,8 +334,8 @@ def reproduce(
     Exit status 1 if a number that must come out exactly does not. An interrupted call continues where it was.
     """
     with plain_errors():
+        from separatrix.lab.book import paper_book, read_book
         from separatrix.lab.reproduce import reproduce as run
-        from separatrix.lab.spec import paper_book, read_book
         from separatrix.reporting.table import render
 
         console = wide_console(quiet=json)

@@ -1,6 +1,7 @@
 """The paper's experiments at one command: specs → jobs → results on disk → figures, tables, a report.
 
-`spec` reads experiments from TOML, `material` their rows, `plan` says which `jobs` they need, `crew` gets them done and
-`store` keeps them. `evidence` turns `results` into `figures`, `table`s and sentences, `counts` does so for tables of
-counts, both by way of `statistics`; `page` puts them on one page, and `reproduce` is all of it.
+`spec` says what an entry of a TOML file may hold, `book` reads and checks a file of them, `samples` reads the rows of a
+data entry. `kinds` has one file per kind of experiment: what its entry needs, which `jobs` it runs, what they show.
+`workers` get the jobs done, `store` keeps their results on disk, `results` reads each once. `pieces` are what
+experiments show, drawn on `figures`; `page` puts them on one page, and `reproduce` is all of it, with the `theorems`.
 """

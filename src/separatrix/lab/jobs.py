@@ -1,20 +1,20 @@
-"""What each kind of job computes: a run, an alignment of two runs, a bracket on the margin, a verdict."""
+"""What a job computes: a run of a method, which every kind of experiment knows; other work is in the kind's file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from math import inf, isfinite
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from separatrix.data.memory import Problem, make_problem
-from separatrix.deciding.separate import Verdict, max_margin, separate
 from separatrix.lab.samples import Sample
 from separatrix.lab.store import Job, Result
 from separatrix.walking.checkpoint import Checkpoint, fingerprint
-from separatrix.walking.engines import Sheet, choose
+from separatrix.walking.engines import choose
 from separatrix.walking.engines.gram import fill_columns
 from separatrix.walking.loop import Walk, solve
 from separatrix.walking.methods import TABLE, Method, parse_method
@@ -25,30 +25,20 @@ COLUMNS = ("iteration", "errors", "accuracy", "loss", "grad_norm", "theta_norm",
 Tell = Callable[[int], Any]  # told how many iterations are done
 
 
-def perform(job: Job, sample: Sample, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) -> Result:
-    """The job's result."""
-    facts: dict[str, Any]
-    if job.kind == "walk":
-        if sample.weight is not None and TABLE[job.method][2]:  # the perceptron takes no weights: rows as often instead
-            often = sample.weight.astype(int)
-            problem = make_problem(np.repeat(sample.X, often, axis=0), np.repeat(sample.y, often))
-        return walk(job, problem, checkpoint, tell)
-    if job.kind == "align":
-        return align(job, problem, tell)
-    if job.kind == "margin":
-        found = max_margin(sample.X, sample.y, rtol=1e-6)
-        facts = {"lower": found.lower, "upper": found.upper, "ended": str(found.status), "seconds": found.seconds}
-        return Result(about(problem) | facts | {"support": len(found.support)})
-    verdict = separate(sample.X, sample.y)
-    facts = {
-        "status": str(verdict.status),
-        "argument": None if verdict.proof is None else str(verdict.proof),
-        "verified": verdict.status is not Verdict.UNDECIDED and verdict.verify(sample.X, sample.y),
-        "lower": verdict.margin.lower,
-        "upper": verdict.margin.upper,
-        "seconds": verdict.seconds,
-    }
-    return Result(about(problem) | facts)
+@dataclass(frozen=True)
+class Work:
+    """What the jobs of one name compute, and how dear that is.
+
+    name : the `kind` of these jobs
+    perform : (job, its rows, the problem they make, the checkpoint to continue from, whom to tell) → result
+    share : how dear it is, in iterations of a run
+    resumes : whether it keeps a checkpoint
+    """
+
+    name: str
+    perform: Callable[[Job, Sample, Problem, Checkpoint | None, Tell], Result]
+    share: float
+    resumes: bool = False
 
 
 def about(problem: Problem) -> dict[str, Any]:
@@ -109,27 +99,12 @@ def walk(job: Job, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) 
     return Result(about(problem) | facts, {name: done.trace[name] for name in COLUMNS})
 
 
-def align(job: Job, problem: Problem, tell: Tell) -> Result:
-    """LR+GD at this step size and the batch perceptron side by side.
+def walk_rows(job: Job, sample: Sample, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+    """One run on these rows; the perceptron takes no weights, and visits rows as often instead."""
+    if sample.weight is not None and TABLE[job.method][2]:
+        often = sample.weight.astype(int)
+        problem = make_problem(np.repeat(sample.X, often, axis=0), np.repeat(sample.y, often))
+    return walk(job, problem, checkpoint, tell)
 
-    apart_t = ‖θ_t/γ - θ̂_t‖/‖θ̂_t‖, and the first t at which the two put different rows on the wrong side.
-    """
-    sheet = Sheet(problem)
 
-    def start(name: str, gamma: float) -> Walk:
-        method = parse_method(name, gamma)
-        return Walk(
-            problem, method, engine="lazy", max_iter=job.limit, stop=None, recorder=Recorder("all", False), seed=SEED
-        )
-
-    large, limit = start("lr-gd", job.step_size), start("batch-perceptron", inf)
-    apart, parted = [], None
-    for one, other in zip(large.iterates(), limit.iterates(), strict=True):
-        a, b = large.engine.phi(), limit.engine.phi()
-        length = float(np.linalg.norm(b))
-        apart.append(float(np.linalg.norm(a - b)) / length if length > 0 else 0.0)
-        if parted is None and one.t > 0 and ((sheet.margins(a) <= 0) != (sheet.margins(b) <= 0)).any():
-            parted = one.t
-        tell(other.t)
-    columns = {"iteration": np.arange(len(apart)), "apart": np.array(apart)}
-    return Result(about(problem) | {"limit": job.limit, "parted": parted}, columns)
+WALK = Work("walk", walk_rows, 1.0, resumes=True)

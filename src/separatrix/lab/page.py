@@ -10,7 +10,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from separatrix.lab.kinds.evidence import Piece, notes_on
+from separatrix.lab.pieces import Piece, notes_on
 from separatrix.reporting.table import Table, as_html, as_markdown
 
 STYLE = """
@@ -114,7 +114,7 @@ def part(piece: Piece, beside: Sequence[Piece], drawn: Drawn) -> str:
         picture = base64.b64encode(svg).decode("ascii")
         parts.append(f'<img alt="{text(e.title)}" src="data:image/svg+xml;base64,{picture}">')
     tables = "\n".join(as_html(table) for table in piece.tables.values())
-    folded = f"<details><summary>The runs</summary>{tables}</details>" if e.kind == "curves" else tables
+    folded = f"<details><summary>The runs</summary>{tables}</details>" if piece.kind.long_tables else tables
     return "\n".join([*(p for p in parts if p), folded])
 
 

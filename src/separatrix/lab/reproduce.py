@@ -13,12 +13,12 @@ from typing import Any
 
 from separatrix.datasets import available
 from separatrix.lab import figures
-from separatrix.lab.kinds.evidence import Piece, notes_on, piece_of
-from separatrix.lab.kinds.plan import jobs_of
+from separatrix.lab.book import Book, quick_book
+from separatrix.lab.kinds import jobs_of
 from separatrix.lab.page import joined, markdown, page
+from separatrix.lab.pieces import Piece, notes_on, piece_of
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand
-from separatrix.lab.spec import Book, quick_book
 from separatrix.lab.store import Job, Store, write_whole
 from separatrix.lab.theorems import theorem_tables
 from separatrix.lab.workers import do_all, in_words
@@ -57,8 +57,8 @@ class Report:
 
     @property
     def tables(self) -> list[Table]:
-        """All tables but those of the figures, which are long."""
-        shown = [t for piece in self.pieces if piece.experiment.kind != "curves" for t in piece.tables.values()]
+        """All tables but long ones, such as those of the figures."""
+        shown = [t for piece in self.pieces if not piece.kind.long_tables for t in piece.tables.values()]
         return [*shown, *self.theorems]
 
 
@@ -85,7 +85,7 @@ def reproduce(
     book = quick_book(book) if profile == "quick" else book
     chosen = book.chosen(wanted)
     found = available(data_dir)
-    data = {name: at_hand(material, found) for name, material in book.data.items()}
+    data = {name: at_hand(entry, found) for name, entry in book.data.items()}
     used = {name for experiment in chosen for name in experiment.names()}
     jobs = [job for experiment in chosen for job in jobs_of(experiment, data)]
     store = Store(out / "runs")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from separatrix.data.files import labelled
 from separatrix.data.memory import Problem, make_problem
 from separatrix.datasets import load
-from separatrix.lab.spec import IMAGES, MADE, Material
+from separatrix.lab.spec import IMAGES, MADE, DataEntry
 from separatrix.theory import two_samples, worst_case
 
 DIGITS = (7, 8)
@@ -39,55 +39,55 @@ class Sample:
         return make_problem(self.X, self.y, sample_weight=self.weight)
 
 
-def at_hand(material: Material, found: Collection[str]) -> Material:
+def at_hand(entry: DataEntry, found: Collection[str]) -> DataEntry:
     """The entry itself, a file's with its digest; or the digits, where its images are not among those found."""
-    if material.source in MADE or material.source in found:
-        return material
-    if material.source not in IMAGES:
-        return replace(material, digest=blake2b(Path(material.source).read_bytes(), digest_size=6).hexdigest())
-    names = material.title or material.source
-    rows = None if material.rows is None or material.rows >= 350 else material.rows
+    if entry.source in MADE or entry.source in found:
+        return entry
+    if entry.source not in IMAGES:
+        return replace(entry, digest=blake2b(Path(entry.source).read_bytes(), digest_size=6).hexdigest())
+    names = entry.title or entry.source
+    rows = None if entry.rows is None or entry.rows >= 350 else entry.rows
     return replace(
-        material,
+        entry,
         source="digits",
-        title=f"digits {DIGITS[0]}/{DIGITS[1]}" + (", imbalanced" if material.repeat > 1 else ""),
+        title=f"digits {DIGITS[0]}/{DIGITS[1]}" + (", imbalanced" if entry.repeat > 1 else ""),
         classes=DIGITS,
         rows=rows,
-        fraction=0.5 if material.fraction < 1 else 1.0,
-        instead_of=names if not material.instead_of else material.instead_of,
+        fraction=0.5 if entry.fraction < 1 else 1.0,
+        instead_of=names if not entry.instead_of else entry.instead_of,
     )
 
 
-def sample(material: Material, seed: int | None, data_dir: str | None = None) -> Sample:
+def sample(entry: DataEntry, seed: int | None, data_dir: str | None = None) -> Sample:
     """The first rows, or with a seed a random choice of them; then the imbalance, if there is one.
 
     Where all rows are asked for, or more than there are, a seed draws half of them.
     """
-    if material.source == "worst-case":
-        X, y = worst_case(material.rows or 1000)
+    if entry.source == "worst-case":
+        X, y = worst_case(entry.rows or 1000)
         return Sample(X, y, None)
-    if material.source == "worst-case-weighted":
+    if entry.source == "worst-case-weighted":
         X, y = worst_case(2)
-        return Sample(X, y, np.array([1.0, (material.rows or 1000) - 1.0]))
-    if material.source == "two-samples":
+        return Sample(X, y, np.array([1.0, (entry.rows or 1000) - 1.0]))
+    if entry.source == "two-samples":
         X, y = two_samples()
         return Sample(X, y, None)
-    X, y = everything(material.source, material.classes, material.scaling, material.target, data_dir)
+    X, y = everything(entry.source, entry.classes, entry.scaling, entry.target, data_dir)
     n = len(y)
-    if material.repeat > 1 or material.fraction < 1:  # those of theory.imbalanced
-        kept = np.random.default_rng(0 if seed is None else seed).choice(n, round(material.fraction * n), replace=False)
+    if entry.repeat > 1 or entry.fraction < 1:  # those of theory.imbalanced
+        kept = np.random.default_rng(0 if seed is None else seed).choice(n, round(entry.fraction * n), replace=False)
         rows = np.sort(kept)
     elif seed is None:
-        rows = np.arange(n if material.rows is None else min(material.rows, n))
+        rows = np.arange(n if entry.rows is None else min(entry.rows, n))
     else:
-        size = material.rows if material.rows is not None and material.rows < n else n // 2
+        size = entry.rows if entry.rows is not None and entry.rows < n else n // 2
         rows = np.random.default_rng(seed).permutation(n)[:size]  # those of datasets.load(n=…, seed=…)
     whole = len(rows) == n and np.array_equal(rows, np.arange(n))
     chosen, labels = (X, y) if whole else (X[rows], y[rows])
-    if material.repeat == 1:
+    if entry.repeat == 1:
         return Sample(chosen, labels, None)
-    often = labels.max() if material.repeated == "larger" else labels.min()
-    return Sample(chosen, labels, np.where(labels == often, float(material.repeat), 1.0))
+    often = labels.max() if entry.repeated == "larger" else labels.min()
+    return Sample(chosen, labels, np.where(labels == often, float(entry.repeat), 1.0))
 
 
 @lru_cache(maxsize=2)

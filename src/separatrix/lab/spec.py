@@ -1,49 +1,40 @@
-"""Experiments as data: one entry of a TOML file per figure and table, the paper's own in `paper.toml`.
+"""What an entry of a TOML file of experiments may say: its data, panels, counts and ratios.
 
 A file has entries `[data.NAME]`, which say where rows come from and how many iterations a run on them may take, and
-entries `[ID]`, each of one `kind`:
-
-    curves      panels of one metric over iterations
-    counts      iterations to separation over random subsamples, the paper's values beside them
-    alignment   θ_t/γ of LR+GD against the batch perceptron's θ_t, and where the wrong sets part
-    ranks       rank correlation between loss and iterations still needed
-    growth      iterations on the worst-case data against n
-    theory      n, d, R, the bracket on μ, the theorems' bounds, the measured counts
-    verdict     whether the rows can be separated at all, with the proof
-
-A file of one's own may name the data entries of the paper's. `[quick]` caps rows, budgets and seeds of that profile.
+entries `[ID]`, one per figure, table or finding, each of one `kind` (see `separatrix.lab.kinds`).
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.resources import files
 from math import inf, isinf
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
-from separatrix.walking.methods import TABLE, nearest, parse_method
+from separatrix.walking.methods import TABLE
 
-NEEDS = {
-    "curves": ("panels",),
-    "counts": ("data", "counts"),
-    "alignment": ("data", "step_sizes"),
-    "ranks": ("data", "step_sizes"),
-    "growth": ("methods", "sizes"),
-    "theory": ("data", "methods"),
-    "verdict": ("data",),
-}
 METRICS = ("accuracy", "errors", "loss", "grad_norm", "theta_norm", "min_margin")
 STEP_SIZES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 IMAGES = ("mnist", "fashion-mnist", "cifar-10", "eurosat")
 MADE = ("digits", "worst-case", "worst-case-weighted", "two-samples")
+NO_EXPERIMENT = ("data", "quick")  # names of a file's other entries
+
+
+def paper_entries() -> dict[str, Any]:
+    """The paper's own entries as its file has them, not yet checked."""
+    return tomllib.loads((files("separatrix.lab") / "paper.toml").read_text(encoding="utf-8"))
+
+
+def paper_ids() -> list[str]:
+    """The ids of the paper's experiments; nothing that runs them is loaded for it."""
+    return [key for key in paper_entries() if key not in NO_EXPERIMENT]
 
 
 @dataclass(frozen=True)
-class Material:
+class DataEntry:
     """Where rows come from, and how long a run on them may take.
 
     source : a data set of `separatrix.datasets`, "digits", "worst-case" (or -weighted: equal rows once, with their
@@ -162,178 +153,3 @@ class Experiment:
     def names(self) -> tuple[str, ...]:
         """The data entries it needs."""
         return tuple(dict.fromkeys((*self.data, *(panel.data for panel in self.panels))))
-
-
-@dataclass(frozen=True)
-class Book:
-    """All entries of a file: data by name, experiments by id, and the caps of the quick profile."""
-
-    data: Mapping[str, Material]
-    experiments: Mapping[str, Experiment]
-    quick: Mapping[str, int] = field(default_factory=dict)
-
-    def chosen(self, wanted: Iterable[str]) -> list[Experiment]:
-        """The experiments of these ids; "all" is every one, and "figure-1" or "table" picks by the first words too."""
-        found: dict[str, Experiment] = {}
-        for name in wanted:
-            hits = [e for key, e in self.experiments.items() if name in ("all", key) or key.startswith(f"{name}-")]
-            if not hits:
-                ids = ", ".join(self.experiments)
-                raise ValueError(f"no experiment {name!r}{nearest(name, self.experiments)}; there are: all, {ids}.")
-            found |= {e.id: e for e in hits}
-        return list(found.values())
-
-
-def paper_book() -> Book:
-    """The paper's own experiments."""
-    text = (files("separatrix.lab") / "paper.toml").read_text(encoding="utf-8")
-    return parse_book(tomllib.loads(text), "paper.toml")
-
-
-def read_book(path: Path) -> Book:
-    """The experiments of a file; its data entries stand beside the paper's."""
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no file {path}; check the path.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no TOML file: {error}.") from None
-    return parse_book(entries, str(path), paper_book())
-
-
-def parse_book(entries: Mapping[str, Any], where: str, beside: Book | None = None) -> Book:
-    """Entries checked one by one; a complaint names the entry, the value seen and what may stand there."""
-    data: dict[str, Material] = dict(beside.data) if beside else {}
-    for name, entry in entries.get("data", {}).items():
-        data[name] = _material(name, entry, f"{where}, [data.{name}]")
-    experiments = {
-        key: _experiment(key, entry, data, f"{where}, [{key}]")
-        for key, entry in entries.items()
-        if key not in ("data", "quick")
-    }
-    if not experiments:
-        raise ValueError(f"{where} has no experiment: add an entry like [figure-a] with kind, title and panels.")
-    quick = entries.get("quick", dict(beside.quick) if beside else {})
-    return Book(data, experiments, {str(k): _whole(v, f"{where}, [quick] {k}") for k, v in quick.items()})
-
-
-def quick_book(book: Book) -> Book:
-    """The quick profile: every size capped by the file's [quick] entry."""
-    caps = book.quick
-
-    def capped(name: str, value: Any) -> Any:
-        return min(value, caps[name]) if value is not None and name in caps else value
-
-    names = ("rows", "budget", "budget_below_10", "budget_below_1")
-    data = {}
-    for key, m in book.data.items():
-        smaller = replace(m, **{name: capped(name, getattr(m, name)) for name in names if m.source in IMAGES})
-        data[key] = replace(smaller, capped=smaller.rows != m.rows)
-    experiments = {
-        key: replace(
-            e,
-            seeds=capped("seeds", e.seeds),
-            iterations=capped("iterations", e.iterations),
-            sizes=tuple(n for n in e.sizes if n <= caps.get("size", n)),
-        )
-        for key, e in book.experiments.items()
-    }
-    return Book(data, experiments, caps)
-
-
-def _material(name: str, entry: Any, where: str) -> Material:
-    known = _fields(Material, entry, where, without=("name", "instead_of", "capped", "digest"))
-    if "source" not in known:
-        raise ValueError(f"{where} has no source: a data set ({', '.join((*IMAGES, *MADE))}) or a file.")
-    if known.get("scaling", "signed") not in ("signed", "unit"):
-        raise ValueError(f'{where}: scaling must be "signed" or "unit", got {known["scaling"]!r}.')
-    if known.get("repeated", "larger") not in ("larger", "smaller"):
-        raise ValueError(f'{where}: repeated must be "larger" or "smaller", got {known["repeated"]!r}.')
-    if not 0 < known.get("fraction", 1.0) <= 1:
-        raise ValueError(f"{where}: fraction must be in (0, 1], got {known['fraction']!r}.")
-    for key in ("rows", "repeat", "budget", "budget_below_10", "budget_below_1"):
-        if known.get(key) is not None:
-            _whole(known[key], f"{where}, {key}")
-    if len(known.get("classes", (0, 1))) != 2:
-        raise ValueError(f"{where}: classes must be two class numbers, got {list(known['classes'])!r}.")
-    return Material(name=name, **known)
-
-
-def _experiment(key: str, entry: Any, data: Mapping[str, Material], where: str) -> Experiment:
-    known = _fields(Experiment, entry, where, without=("id",))
-    for name in ("kind", "title"):
-        if name not in known:
-            raise ValueError(f"{where} has no {name}.")
-    if known["kind"] not in NEEDS:
-        raise ValueError(f"{where}: unknown kind {known['kind']!r}{nearest(known['kind'], NEEDS)}; {', '.join(NEEDS)}.")
-    parts: tuple[tuple[str, type[Any]], ...] = (("panels", Panel), ("counts", Count), ("ratios", Ratio))
-    for name, kind in parts:
-        known[name] = tuple(kind(**_fields(kind, one, f"{where}, {name}")) for one in known.get(name, ()))
-    experiment = Experiment(id=key, **known)
-    for panel in experiment.panels:
-        if panel.metric not in METRICS:
-            raise ValueError(f"{where}: unknown metric {panel.metric!r}{nearest(panel.metric, METRICS)}.")
-    for method, gamma in _runs(experiment):
-        try:
-            parse_method(method, gamma)
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
-    for name in experiment.names():
-        if name not in data:
-            raise ValueError(f"{where}: no data entry {name!r}{nearest(name, data)}; there are: {', '.join(data)}.")
-    for name in NEEDS[experiment.kind]:
-        if not (experiment.names() if name == "data" else getattr(experiment, name)):
-            raise ValueError(f"{where}: kind {experiment.kind!r} needs {name} = [...], and there is none.")
-    if experiment.kind in ("counts", "ranks") and len(experiment.names()) > 1:
-        raise ValueError(f"{where}: kind {experiment.kind!r} takes one data entry, got {list(experiment.names())!r}.")
-    rows = [count.label for count in experiment.counts]
-    for name in (name for ratio in experiment.ratios for name in (ratio.slower, ratio.faster)):
-        if name not in rows:
-            raise ValueError(f"{where}: a ratio names {name!r}{nearest(name, rows)}; counts are: {', '.join(rows)}.")
-    for n in experiment.sizes:
-        if _whole(n, f"{where}, sizes") < 2:
-            raise ValueError(f"{where}: sizes start at 2, got {n}.")
-    return experiment
-
-
-def _runs(experiment: Experiment) -> Iterator[tuple[str, float]]:
-    for panel in experiment.panels:
-        for method in panel.methods:
-            yield method, 1.0 if TABLE.get(method, (True,))[0] else inf
-        yield from (("lr-gd", gamma) for gamma in panel.step_sizes)
-    yield from ((count.method, count.step_size) for count in experiment.counts)
-    yield from ((method, 1.0 if TABLE.get(method, (True,))[0] else inf) for method in experiment.methods)
-    yield from (("lr-gd", gamma) for gamma in experiment.step_sizes)
-
-
-def _fields(kind: type[Any], entry: Any, where: str, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The entry's values by the fields of `kind`, lists as tuples; unknown names and wrong types are complaints."""
-    if not isinstance(entry, dict):
-        raise ValueError(f"{where} must be a table of names and values, got {entry!r}.")
-    hints = {f.name: get_type_hints(kind)[f.name] for f in fields(kind) if f.name not in without}
-    known = {}
-    for name, value in entry.items():
-        if name not in hints:
-            raise ValueError(f"{where}: unknown name {name!r}{nearest(name, hints)}; names: {', '.join(hints)}.")
-        wanted = _plain_types(hints[name])
-        whole_as_float = float in wanted and isinstance(value, int) and not isinstance(value, bool)
-        given = float(value) if whole_as_float and int not in wanted else value
-        given = tuple(given) if isinstance(given, list) else given
-        if name == "step_sizes" and isinstance(given, tuple):
-            given = tuple(float(g) if isinstance(g, int | float) else g for g in given)
-        if not isinstance(given, wanted) or isinstance(given, bool) and bool not in wanted:
-            words = " or ".join(t.__name__ for t in wanted if t is not type(None)).replace("tuple", "list")
-            raise ValueError(f"{where}: {name} must be a {words}, got {value!r}.")
-        known[name] = given
-    return known
-
-
-def _plain_types(hint: Any) -> tuple[type, ...]:
-    options = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    return tuple(getattr(option, "__origin__", option) for option in options)
-
-
-def _whole(value: Any, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{where} must be a whole number of at least 1, got {value!r}.")
-    return value

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.lab.spec import Material
+from separatrix.lab.spec import DataEntry
 from separatrix.walking.checkpoint import UNREADABLE
 
 try:
@@ -33,15 +33,16 @@ FORMAT = "separatrix result 1"
 
 @dataclass(frozen=True)
 class Job:
-    """One piece of work: a run, an alignment, a bracket on the margin, or a verdict, on the rows of one seed.
+    """One piece of work on the rows of one seed.
 
-    kind : "walk", "align", "margin" or "verdict"
+    kind : "walk", a run of a method, or the name of other `Work` that a kind of experiment has
     seed : of the random subsample, None for the first rows
+    method, step_size : where the work has them
     limit : iterations at most
     """
 
     kind: str
-    data: Material
+    data: DataEntry
     seed: int | None = None
     method: str = ""
     step_size: float = inf
@@ -50,10 +51,10 @@ class Job:
     @property
     def name(self) -> str:
         """The file's name without its suffix."""
-        if self.kind not in ("walk", "align"):
+        if not self.method:
             return self.kind
         run = self.method if np.isinf(self.step_size) else f"{self.method}-{self.step_size:g}"
-        return run if self.kind == "walk" else f"align-{run}"
+        return run if self.kind == "walk" else f"{self.kind}-{run}"
 
     @property
     def place(self) -> Path:
@@ -78,7 +79,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What a job left: plain facts, and columns."""
+    """What a job left: plain facts, and columns.
+
+    A fact "limit" is the budget it had; unless "separated" is true too, a larger budget may come to something else.
+    """
 
     facts: Mapping[str, Any]
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
@@ -114,9 +118,7 @@ class Store:
             return None
         if about != json.loads(json.dumps(job.describe())):
             return None
-        if job.kind == "walk" and not facts["separated"] and facts["limit"] < job.limit:
-            return None
-        if job.kind == "align" and facts["limit"] < job.limit:
+        if not facts.get("separated", False) and facts.get("limit", job.limit) < job.limit:
             return None
         return Result(facts, columns)
 

@@ -18,14 +18,14 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
-from separatrix.lab.jobs import perform, warm_up
+from separatrix.lab.jobs import warm_up
+from separatrix.lab.kinds import work_of
 from separatrix.lab.samples import sample
 from separatrix.lab.store import Job, Store, written
 from separatrix.walking.checkpoint import Checkpoint, CheckpointError
 
 PATIENCE = 0.5  # seconds between two looks at a job that another process is at
 TOLD = 0.5  # seconds between two words about a run under way
-SHARE = {"walk": 1.0, "align": 20.0, "margin": 3.0, "verdict": 3.0}  # how dear a job is, in iterations of a run
 Word = tuple[str, str, float]  # (what, which job, how far)
 
 
@@ -81,17 +81,17 @@ def do_one(job: Job, rows: Any, problem: Any, store: Store, told: Callable[[Word
             last[0] = time.monotonic()
         return False
 
-    part = store.checkpoint(job)
-    saving = Checkpoint(part, every=20.0) if job.kind == "walk" else None
+    work, part = work_of(job), store.checkpoint(job)
+    saving = Checkpoint(part, every=20.0) if work.resumes else None
     told(("at", str(job.place), 0.0))
     try:
-        result = perform(job, rows, problem, saving, tell)
+        result = work.perform(job, rows, problem, saving, tell)
     except CheckpointError as error:
         with written(part):
             if isinstance(error.__cause__, OSError):
                 raise error.__cause__ from None
         part.unlink()
-        result = perform(job, rows, problem, saving, tell)
+        result = work.perform(job, rows, problem, saving, tell)
     store.write(job, result)
 
 
@@ -164,7 +164,7 @@ def cost(job: Job) -> float:
     rows = job.data.rows or 1000
     wide = {"cifar-10": 3072, "eurosat": 12288, "digits": 64, "worst-case": 2}.get(job.data.source, 784)
     cheap = 0.05 if job.step_size >= 10 else 1.0  # large steps read few rows
-    return SHARE[job.kind] * cheap * max(job.limit, 1000) * rows * wide
+    return work_of(job).share * cheap * max(job.limit, 1000) * rows * wide
 
 
 @contextmanager

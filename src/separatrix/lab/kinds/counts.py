@@ -1,30 +1,43 @@
-"""Tables of counts: ours over random subsamples, the paper's beside them, and what its claims come to."""
+"""Counts: iterations to separation over random subsamples, the paper's beside them, and what its claims come to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from separatrix.lab import figures
-from separatrix.lab.kinds.plan import seeds_of, walk_job
+from separatrix.lab.figures import new_figure
+from separatrix.lab.kinds.shared import Data, Kind, entries_of, seeds_of, walk_job
 from separatrix.lab.results import Results, Shown
-from separatrix.lab.spec import Count, Experiment, Material
-from separatrix.plot import NAMES
+from separatrix.lab.spec import Count, Experiment
+from separatrix.lab.store import Job
+from separatrix.plot import NAMES, finish, words
 from separatrix.reporting.statistics import Counts, in_percent, median_ratio, quantile, rank_of, ratio_ends
 from separatrix.reporting.table import Row, Table
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def of_counts(experiment: Experiment, data: Mapping[str, Material], results: Results) -> Shown:
+
+def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
+    """A run per row of the table, on every subsample."""
+    for entry in entries_of(experiment, data):
+        for seed in seeds_of(experiment):
+            yield from (walk_job(entry, seed, c.method, c.step_size) for c in experiment.counts)
+
+
+def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     """Counts over seeds beside the paper's, and the claimed ratios."""
-    material = data[experiment.names()[0]]
+    entry = data[experiment.names()[0]]
     seeds = seeds_of(experiment)
     counts = {
-        c.label: np.array([results.count(walk_job(material, seed, c.method, c.step_size)) for seed in seeds])
+        c.label: np.array([results.count(walk_job(entry, seed, c.method, c.step_size)) for seed in seeds])
         for c in experiment.counts
     }
-    comparable = material.as_printed
+    comparable = entry.as_printed
     one = len(seeds) == 1
     table = exact_table(experiment, counts, comparable) if one else seeds_table(experiment, counts, comparable)
     claims, sentences = ratio_table(experiment, counts, comparable)
@@ -34,7 +47,7 @@ def of_counts(experiment: Experiment, data: Mapping[str, Material], results: Res
     panels = [(c.label, counts[c.label], c.printed if comparable else None) for c in experiment.counts]
     if comparable:
         sentences += [where_the_paper_falls(experiment, counts)]
-    return {"": figures.histograms(panels)}, tables, sentences
+    return {"": draw(panels)}, tables, sentences
 
 
 def exact_table(experiment: Experiment, counts: Mapping[str, Counts], comparable: bool) -> Table:
@@ -123,3 +136,20 @@ def where_the_paper_falls(experiment: Experiment, counts: Mapping[str, Counts]) 
 def said(c: Count) -> str:
     """The paper's value with its row."""
     return f"{c.printed:,} for {c.label}"
+
+
+def draw(panels: Sequence[tuple[str, NDArray[Any], int | None]]) -> Figure:
+    """Counts over seeds, one panel per row of a table; a line at the paper's value."""
+    across = 4
+    figure, axes = new_figure(len(panels), across, 3.2, 2.4)
+    for ax, (title, counts, printed) in zip(axes, panels, strict=True):
+        ax.hist(counts[np.isfinite(counts)], bins=25, color="#56B4E9")
+        if printed is not None:
+            ax.axvline(printed, color="#D55E00", lw=1.5, label=f"paper: {printed:,}")
+            ax.legend(fontsize=7, frameon=False)
+        ax.set_title(words(title), fontsize=9)
+        finish(ax, "iterations", "subsamples" if ax in axes[::across] else "")
+    return figure
+
+
+KIND = Kind("counts", ("data", "counts"), jobs, show, one_data=True)

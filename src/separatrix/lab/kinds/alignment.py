@@ -1,0 +1,116 @@
+"""Alignment: θ_t/γ of LR+GD against the batch perceptron's θ_t, and where the wrong sets part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.data.memory import Problem
+from separatrix.lab.figures import new_figure
+from separatrix.lab.jobs import SEED, Tell, Work, about
+from separatrix.lab.kinds.shared import Data, Kind, describe, distinct, entries_of, for_or_against
+from separatrix.lab.results import Results, Shown
+from separatrix.lab.samples import Sample
+from separatrix.lab.spec import DataEntry, Experiment
+from separatrix.lab.store import Job, Result
+from separatrix.plot import PALETTE, finish, words
+from separatrix.reporting.table import Table
+from separatrix.walking.checkpoint import Checkpoint
+from separatrix.walking.engines import Sheet
+from separatrix.walking.loop import Walk
+from separatrix.walking.methods import parse_method
+from separatrix.walking.trace import Recorder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
+    """Both methods side by side, per data entry and step size."""
+    for entry in entries_of(experiment, data):
+        yield from (align_job(experiment, entry, gamma) for gamma in experiment.step_sizes)
+
+
+def align_job(experiment: Experiment, entry: DataEntry, gamma: float) -> Job:
+    """LR+GD at this step size beside the batch perceptron, for as many iterations as the experiment says."""
+    return Job("align", entry, None, "lr-gd", gamma, experiment.iterations)
+
+
+def align(job: Job, sample: Sample, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+    """LR+GD at this step size and the batch perceptron side by side.
+
+    apart_t = ‖θ_t/γ - θ̂_t‖/‖θ̂_t‖, and the first t at which the two put different rows on the wrong side.
+    """
+    sheet = Sheet(problem)
+
+    def start(name: str, gamma: float) -> Walk:
+        method = parse_method(name, gamma)
+        return Walk(
+            problem, method, engine="lazy", max_iter=job.limit, stop=None, recorder=Recorder("all", False), seed=SEED
+        )
+
+    large, limit = start("lr-gd", job.step_size), start("batch-perceptron", inf)
+    apart, parted = [], None
+    for one, other in zip(large.iterates(), limit.iterates(), strict=True):
+        a, b = large.engine.phi(), limit.engine.phi()
+        length = float(np.linalg.norm(b))
+        apart.append(float(np.linalg.norm(a - b)) / length if length > 0 else 0.0)
+        if parted is None and one.t > 0 and ((sheet.margins(a) <= 0) != (sheet.margins(b) <= 0)).any():
+            parted = one.t
+        tell(other.t)
+    columns = {"iteration": np.arange(len(apart)), "apart": np.array(apart)}
+    return Result(about(problem) | {"limit": job.limit, "parted": parted}, columns)
+
+
+def show(experiment: Experiment, data: Data, results: Results) -> Shown:
+    """How far LR+GD is from the batch perceptron, by step size."""
+    panels, rows, worst = [], [], []
+    for entry in distinct(experiment, data):
+        lines, title = [], ""
+        for gamma in experiment.step_sizes:
+            found = results[align_job(experiment, entry, gamma)]
+            title = describe(entry, found)
+            t, apart, parted = found.columns["iteration"], found.columns["apart"], found.facts["parted"]
+            lines.append((gamma, t, apart, parted))
+            picked = [float(apart[k]) for k in (1, 10, 100) if k < len(apart)]
+            rows.append((title, gamma, *picked, float(apart[-1]), float(apart.max()), parted))
+        panels.append((title, lines))
+        gamma, _, apart, parted = lines[-1]
+        worst.append(f"{title}: {apart.max():.2g}" + ("" if parted is None else f", wrong sets part at {parted}"))
+    table = Table(
+        experiment.title,
+        ("data", "step size", "t = 1", "t = 10", "t = 100", f"t = {experiment.iterations}", "largest", "sets part at"),
+        rows,
+        note="‖θ_t/γ - θ̂_t‖/‖θ̂_t‖; sets part at: the first t at which other rows are on the wrong side, empty if never",
+    )
+    largest = [float(lines[-1][2].max()) for _, lines in panels]
+    shrinks = all(lines[-1][2].max() < lines[0][2].max() for _, lines in panels)
+    sentence = (
+        f"{for_or_against(shrinks and max(largest) < 0.01)}: at step size {experiment.step_sizes[-1]:g} the largest "
+        f"relative difference in {experiment.iterations} iterations is, on {'; '.join(worst)}."
+    )
+    return {"": draw(panels)}, {"": table}, [sentence]
+
+
+def draw(panels: Sequence[tuple[str, Sequence[tuple[float, NDArray[Any], NDArray[Any], int | None]]]]) -> Figure:
+    """‖θ_t/γ - θ̂_t‖/‖θ̂_t‖ by step size, one panel per data set; a dot where the wrong sets part."""
+    figure, axes = new_figure(len(panels), across=2)
+    for ax, (title, lines) in zip(axes, panels, strict=True):
+        for k, (gamma, t, apart, parted) in enumerate(lines):
+            shown = (t >= 1) & (apart > 0)
+            ax.plot(t[shown], apart[shown], color=PALETTE[k % len(PALETTE)], lw=1.1, label=f"γ = {gamma:g}")
+            if parted is not None and apart[parted] > 0:
+                ax.plot([parted], [apart[parted]], "o", color=PALETTE[k % len(PALETTE)], ms=4)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_title(words(title), fontsize=10)
+        finish(ax, "iteration", "‖θ_t/γ - θ̂_t‖ / ‖θ̂_t‖")
+    axes[0].legend(fontsize=7, frameon=False)
+    return figure
+
+
+KIND = Kind("alignment", ("data", "step_sizes"), jobs, show, work=(Work("align", align, 20.0),))

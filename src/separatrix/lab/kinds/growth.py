@@ -1,0 +1,76 @@
+"""Growth: iterations on the worst-case data against n, with the fitted exponent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.lab.figures import new_figure
+from separatrix.lab.kinds.shared import Data, Kind, for_or_against, steps_of
+from separatrix.lab.results import Results, Shown
+from separatrix.lab.spec import DataEntry, Experiment, label
+from separatrix.lab.store import Job
+from separatrix.plot import DASHES, NAMES, PALETTE, finish, name_of
+from separatrix.reporting.statistics import slope
+from separatrix.reporting.table import Table
+from separatrix.walking.methods import TABLE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALWAYS = 1 << 40  # worst-case runs end by their closed form
+
+
+def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
+    """Every method at every n."""
+    for n in experiment.sizes:
+        yield from (worst_case_job(n, method, gamma) for method, gamma in steps_of(experiment))
+
+
+def worst_case_job(n: int, method: str, gamma: float) -> Job:
+    """The run of a method on the worst-case data; its n - 1 equal rows are one with a weight, where weights are taken.
+
+    How long each method takes there is known, so nothing limits it.
+    """
+    source = "worst-case" if TABLE[method][2] else "worst-case-weighted"
+    return Job("walk", DataEntry("worst-case", source, "the worst-case data", rows=n), None, method, gamma, ALWAYS)
+
+
+def show(experiment: Experiment, data: Data, results: Results) -> Shown:
+    """Counts against n on the worst-case data, with the fitted exponent."""
+    sizes, lines, rows, slopes = np.array(experiment.sizes, dtype=float), [], [], []
+    for method, gamma in steps_of(experiment):
+        counts = np.array([results.count(worst_case_job(n, method, gamma)) for n in experiment.sizes])
+        b, error = slope(sizes, counts)
+        lines.append((method, gamma, sizes, counts))
+        rows.append((NAMES[method], gamma, *(int(c) for c in counts), b, error))
+        slopes.append((method, f"{label(method, gamma)} {b:.3f}", b))
+    table = Table(
+        experiment.title,
+        ("method", "step size", *(f"n = {n:,}" for n in experiment.sizes), "slope", "± s.e."),
+        rows,
+        note="slope: exponent b of counts ≈ a·n^b, least squares on logarithms",
+    )
+    grows = ("batch-perceptron", "lr-gd")
+    holds = all(abs(b - 1) < 0.1 if method in grows else b < 0.1 for method, _, b in slopes)
+    told = f"{for_or_against(holds)}: fitted exponents of n are {', '.join(words for _, words, _ in slopes)}."
+    return {"": draw(lines)}, {"": table}, [told]
+
+
+def draw(lines: Sequence[tuple[str, float, NDArray[Any], NDArray[Any]]]) -> Figure:
+    """Counts against n, both axes logarithmic."""
+    figure, (ax,) = new_figure(1)
+    for k, (method, gamma, sizes, counts) in enumerate(lines):
+        style, colour = "o" + DASHES.get(method, "-"), PALETTE[k % len(PALETTE)]
+        ax.plot(sizes, counts, style, color=colour, ms=3, lw=1.1, label=name_of(method, gamma))
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.legend(fontsize=7, frameon=False)
+    finish(ax, "rows n", "iterations to separation")
+    return figure
+
+
+KIND = Kind("growth", ("methods", "sizes"), jobs, show)

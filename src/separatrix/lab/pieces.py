@@ -1,0 +1,66 @@
+"""What each experiment shows: its pictures, tables and sentences, ready for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from separatrix.lab.kinds import KINDS, jobs_of
+from separatrix.lab.kinds.shared import Kind
+from separatrix.lab.results import Results
+from separatrix.lab.spec import DataEntry, Experiment
+from separatrix.lab.store import Job
+from separatrix.reporting.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one experiment shows: its data, pictures by name, tables by name, and sentences that follow from them."""
+
+    experiment: Experiment
+    data: tuple[DataEntry, ...]
+    pictures: Mapping[str, Figure]
+    tables: Mapping[str, Table]
+    sentences: tuple[str, ...] = ()
+    jobs: tuple[Job, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its experiment."""
+        return KINDS[self.experiment.kind]
+
+    @property
+    def signature(self) -> tuple[Hashable, ...]:
+        """Pieces with the same signature show the same runs in the same arrangement."""
+        arrangement = self.kind.arrangement
+        if arrangement is None:
+            return (self.experiment.id,)
+        return (self.kind.name, tuple(job.place for job in self.jobs), arrangement(self.experiment))
+
+
+def piece_of(experiment: Experiment, data: Mapping[str, DataEntry], results: Results) -> Piece:
+    """The experiment's pictures, tables and sentences."""
+    pictures, tables, sentences = KINDS[experiment.kind].show(experiment, data, results)
+    used = tuple(data[name] for name in experiment.names())
+    return Piece(experiment, used, pictures, tables, tuple(sentences), tuple(jobs_of(experiment, data)))
+
+
+def notes_on(pieces: Sequence[Piece]) -> list[str]:
+    """What stands in for what, and what the quick profile made smaller; one sentence each."""
+    used = [entry for piece in pieces for entry in piece.data]
+    absent = dict.fromkeys(entry.instead_of for entry in used if entry.instead_of)
+    fewer = dict.fromkeys(f"{m.title} ({m.rows:,})" for m in used if m.capped and not m.instead_of)
+    found = []
+    if absent:
+        names = "; ".join(absent)
+        found.append(
+            f"scikit-learn's digits 7/8 stand in for data whose files are not at hand: {names}. "
+            "To have them: separatrix datasets fetch."
+        )
+    if fewer:
+        found.append(f"the quick profile takes fewer rows than the paper: {'; '.join(fewer)}.")
+    return found
