@@ -61,6 +61,13 @@ def test_every_public_name_is_on_the_reference_page():
     assert len(listed) == len(set(listed))
 
 
+def test_files_of_the_package_that_a_page_names_are_there():
+    package = Path(separatrix.__file__).parent
+    named = {name for page in PAGES for name in re.findall(r"`([\w/]+\.py)`", page.read_text(encoding="utf-8"))}
+    assert {"deciding/newton.py", "deciding/kind.py"} <= named
+    assert [name for name in named if not (package / name).exists()] == []
+
+
 def test_every_page_is_in_one_table_of_contents():
     found = {DOCS / "index"}
     for page in PAGES:

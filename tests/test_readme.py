@@ -96,9 +96,26 @@ def test_every_block_is_found():
         assert len(found) == fences >= 2
 
 
-def test_the_readme_lists_every_method():
+def test_the_readme_is_short():
     text = (TOP / "README.md").read_text(encoding="utf-8")
-    assert all(f"| `{name}`" in text for name in TABLE)
+    fences = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(text.splitlines()) <= 180
+    assert [code for language, code in fences if language != "text" and code.count("\n") > 10] == []
+    prose = re.sub(r"^```.*?^```$|^[|!].*?$", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert [line for line in prose.splitlines() if len(line) > 120] == []
+
+
+def test_the_readmes_diagnosis_is_the_same_in_a_shell(monkeypatch):
+    monkeypatch.chdir(TOP)
+    text = (TOP / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"`separatrix (diagnose [^`]+)` says the same in a shell", text)
+    (shown,) = (shown for page, code, shown in EXAMPLES if page == "README.md" and "sx.diagnose" in code)
+    assert ran(shlex.split(command)) == shown
+
+
+def test_the_page_of_the_methods_has_every_method_and_its_bound():
+    text = (TOP / "docs" / "theory.md").read_text(encoding="utf-8")
+    assert all(re.search(rf"^\| `{name}`.* \| .*μ²", text, re.MULTILINE) for name in TABLE)
 
 
 def test_the_readmes_make_targets_exist():
