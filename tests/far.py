@@ -11,8 +11,8 @@ from sklearn.datasets import load_digits
 
 import separatrix as sx
 from separatrix.data.labels import HeldLabels
-from separatrix.shards import Local, Shard, Sharded
-from separatrix.shards.cluster import hold
+from separatrix.shards import Local, Shard, ShardedRows
+from separatrix.shards.cluster import chunk
 from separatrix.shards.layout import align
 
 Data = tuple[np.ndarray, np.ndarray]
@@ -50,14 +50,14 @@ FIVE: dict[str, Callable[[], Data]] = {
 }
 
 
-def scattered(X: Any, y: np.ndarray, shards: int, **options: Any) -> Sharded:
+def scattered(X: Any, y: np.ndarray, shards: int, **options: Any) -> ShardedRows:
     """The same rows in so many shards (fewer where blocks are) of this process."""
     n = X.shape[0]
     bounds = align([n * k // shards for k in range(shards)], n)
     team = Local(
         [
             Shard(
-                hold(X[lo:hi]),
+                chunk(X[lo:hi]),
                 HeldLabels(y[lo:hi]),
                 None,
                 lo,
@@ -67,7 +67,7 @@ def scattered(X: Any, y: np.ndarray, shards: int, **options: Any) -> Sharded:
             for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
         ]
     )
-    return Sharded(team, X.shape[1], X.dtype == np.float32, fit_intercept=False, intercept_scaling=1.0)
+    return ShardedRows.of(team, X.shape[1], X.dtype == np.float32, fit_intercept=False, intercept_scaling=1.0)
 
 
 def save(folder: Path, X: np.ndarray, y: np.ndarray, pieces: int = 1) -> tuple[list[str], str]:

@@ -15,7 +15,7 @@ import pytest
 
 import separatrix as sx
 from far import FIVE, methods, same_path, save, uneven
-from separatrix.shards import opened
+from separatrix.data.problem import as_problem
 from separatrix.shards.cluster import share
 from separatrix.walking.loop import Walk
 from separatrix.walking.methods import parse_method
@@ -108,11 +108,12 @@ def test_filtered_arrays_and_arrays_that_lie_about_their_type(client):
 def test_a_rebuilt_shard_knows_its_plan_where_no_run_is_under_way(client):
     X, y = uneven(6_000, 6, 7)
     phi = np.ones(7)
-    with opened(chunked(X, 2), y) as problem:
-        before = problem.lowest(phi)
-        problem.known = None
-        problem.team._rebuild(problem.team.seats[0])
-        assert problem.lowest(phi) == before
+    with as_problem(chunked(X, 2), y) as problem:
+        rows = problem.rows
+        before = rows.lowest(phi)
+        rows.known = None
+        rows.team._rebuild(rows.team.seats[0])
+        assert rows.lowest(phi) == before
 
 
 def test_a_list_of_files_is_shared_out_to_the_workers(client, tmp_path):
@@ -149,8 +150,8 @@ def test_a_checkpoint_of_one_cluster_continues_with_other_chunks(client, tmp_pat
 
 def test_an_iteration_costs_little_more_than_the_slowest_shard(client):
     X, y = uneven(20_000, 50, 3)
-    with opened(chunked(X, 2), y) as problem:
-        walk = Walk(problem, parse_method("batch-perceptron"))
+    with as_problem(chunked(X, 2), y) as problem:
+        walk = Walk(problem.rows, parse_method("batch-perceptron"))
         over = []
         for _ in range(80):
             own, began = walk.engine.slowest, time.perf_counter()
@@ -234,11 +235,11 @@ def test_shards_are_shared_out_evenly_and_in_order():
 
 
 def test_without_a_client_the_way_to_one_is_said(monkeypatch):
-    from separatrix.shards.dask import current_client
+    from separatrix.shards.dask import client_for
 
     def nobody() -> None:
         raise ValueError("No clients found")
 
     monkeypatch.setattr(distributed, "default_client", nobody)
     with pytest.raises(ValueError, match="from dask.distributed import Client"):
-        current_client()
+        client_for(needed=True)

@@ -14,9 +14,10 @@ from scipy import sparse
 import oracle
 import separatrix as sx
 from conftest import noise, planted
-from separatrix.data.memory import make_problem
+from separatrix.data.memory import hold
+from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.kind import prove_kind
-from separatrix.deciding.search import Case
+from separatrix.deciding.separate import decide
 from zoo import small_problem, unimodular, with_margin
 
 KINDS = {"separable": "complete", "quasi-complete": "quasi-complete", "overlap": "overlap"}
@@ -32,8 +33,8 @@ CIRCLE = np.array([
 ])  # fmt: skip
 
 
-def kind_of(X, y, intercept=False):
-    proof = prove_kind(Case(make_problem(X, y, fit_intercept=intercept)))
+def kind_of(X, y, intercept=False, budget=UNLIMITED):
+    proof = prove_kind(hold(X, y, fit_intercept=intercept), budget)
     return None if proof is None else KINDS[proof.claim]
 
 
@@ -59,20 +60,19 @@ def test_verdict_and_kind_are_those_of_the_exact_judge(block):
 
 
 @pytest.mark.parametrize("block", range(3))
-def test_float_tools_alone_are_never_wrong_and_decide_most(block, monkeypatch):
-    for name in ("case.TINY", "case.EXACT", "faces.TINY"):
-        monkeypatch.setattr(f"separatrix.{name}", 0)
+def test_float_tools_alone_are_never_wrong_and_decide_most(block):
+    budget = Budget(tiny=0, exact=0)
     decided = 0
     for seed in range(10_000 + 100 * block, 10_100 + 100 * block):
         _, X, y, intercept = small_problem(seed)
         kind = oracle.kind(X, y, intercept)
-        found = sx.separate(X, y, fit_intercept=intercept)
+        found = decide(sx.Problem(X, y, fit_intercept=intercept), budget)
         assert found.tool != "exact"
         if found.status != "undecided":
             decided += 1
             assert found.status == ("separable" if kind == "complete" else "inseparable"), seed
             assert found.verify(X, y), seed
-        assert kind_of(X, y, intercept) in (kind, None), seed
+        assert kind_of(X, y, intercept, budget) in (kind, None), seed
     assert decided > 75
 
 
@@ -251,7 +251,7 @@ def test_a_hidden_face_of_mid_size_is_proven_quasi_complete(n, d, share):
     X, y = hidden_face(n, d, share, n)
     found = sx.separate(X, y)
     assert found.status == "inseparable" and found.verify(X, y) and not found.fragile
-    proof = prove_kind(Case(make_problem(X, y)))
+    proof = prove_kind(hold(X, y))
     assert proof.claim == "quasi-complete" and sx.verify(proof, X, y)
     assert proof.theta is not None and proof.rows is not None
     if n < 1000:

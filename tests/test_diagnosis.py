@@ -19,12 +19,11 @@ import separatrix as sx
 import zoo
 from separatrix.certify import check
 from separatrix.certify.reader import Reader
-from separatrix.data.memory import make_problem
-from separatrix.deciding import kind as faces
+from separatrix.data.memory import hold
 from separatrix.deciding import relations
-from separatrix.deciding import search as case
+from separatrix.deciding.budget import Budget
 from separatrix.deciding.relations import spanning_columns
-from separatrix.diagnosing import directions as cone
+from separatrix.diagnosing.diagnose import diagnosis_of
 
 IRIS = load_iris()
 
@@ -123,18 +122,18 @@ def test_kinds_and_directions_are_the_oracles(block):
         found = sx.diagnose(X, y, fit_intercept=fit_intercept)
         assert found.kind == oracle.kind(X, y, fit_intercept), (seed, family)
         assert list(found.columns.values()) == oracle.directions(X, y, fit_intercept), (seed, family)
-        assert check(found.proof, make_problem(X, y, fit_intercept=fit_intercept)), (seed, family)
+        assert check(found.proof, hold(X, y, fit_intercept=fit_intercept)), (seed, family)
         _, separated, _, _ = oracle.face(oracle.oriented(X, y, fit_intercept))
         assert found.rows.tolist() == np.flatnonzero(separated).tolist(), (seed, family)
 
 
-def test_directions_by_the_float_tools_are_the_oracles(monkeypatch):
-    monkeypatch.setattr(cone, "EXACT", 0)
+def test_directions_by_the_float_tools_are_the_oracles():
     rng = np.random.default_rng(5)
     for seed in range(12):
         X = np.round(rng.normal(size=(60, 5)), 2)
         y = (X[:, 0] + 0.5 * X[:, 1] > 0.1).astype(int) if seed % 2 else (X[:, 0] > 0).astype(int)
-        found = sx.diagnose(X, y)
+        rows = hold(X, y, fit_intercept=True)
+        found = diagnosis_of(rows, y, rows.classes, budget=Budget(tiny=0))
         assert list(found.columns.values()) == oracle.directions(X, y, True), seed
 
 
@@ -320,9 +319,7 @@ def test_wrong_input_gets_one_sentence(X, y, options, words):
     assert "\n" not in str(raised.value)
 
 
-def test_a_time_limit_leaves_the_question_open_rather_than_guess(monkeypatch):
-    monkeypatch.setattr(case, "TINY", 0)
-    monkeypatch.setattr(faces, "TINY", 0)
+def test_a_time_limit_leaves_the_question_open_rather_than_guess():
     rng = np.random.default_rng(6)
     X = rng.normal(size=(2000, 100))
     found = sx.diagnose(X, rng.integers(0, 2, 2000), time_limit=1e-9)
@@ -380,13 +377,13 @@ def test_coefficients_tied_by_fractions_beyond_float64_are_told(d):
 def test_columns_that_span_are_proven_to_span():
     X = np.random.default_rng(0).integers(-3, 4, (30, 200)).astype(float)
     X[:, 5], X[:, 9] = X[:, 3] + X[:, 4], 0.0
-    problem = make_problem(X, np.arange(30) % 2, fit_intercept=True)
+    problem = hold(X, np.arange(30) % 2, fit_intercept=True)
     kept = spanning_columns(Reader(problem), np.r_[200, 0:200])
     assert len(kept) == 30
     assert not {5, 9} & set(kept.tolist())
     assert exact_rank([[int(v) for v in row] for row in np.c_[X, np.ones(30)][:, kept]]) == 30
     X[7] = X[8]  # two equal rows: nothing spans
-    assert spanning_columns(Reader(make_problem(X, np.arange(30) % 2)), np.arange(200)) is None
+    assert spanning_columns(Reader(hold(X, np.arange(30) % 2)), np.arange(200)) is None
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 63, 64, 65, 130])

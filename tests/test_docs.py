@@ -7,6 +7,7 @@ import io
 import re
 import runpy
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -82,14 +83,15 @@ def test_every_page_is_in_one_table_of_contents():
     assert {page.with_suffix("").resolve() for page in PAGES} <= {path.resolve() for path in found}
 
 
-def test_the_drawing_shows_rooms_that_are_there():
-    text = (DOCS / "rooms.svg").read_text(encoding="utf-8")
-    boxes = re.findall(r'<g font-family="monospace">(.*?)</g>', text)
-    drawn = [name for box in boxes for name in re.findall(r">(\w+)</text>", box)]
-    package = Path(separatrix.__file__).parent
-    assert len(drawn) > 20
-    for name in drawn:
-        assert (package / name).is_dir() or (package / f"{name}.py").exists(), name
+def test_the_drawing_has_every_room_and_an_arrow_for_each_import_that_does_not_follow(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    rooms = import_module("rooms")
+    graph = rooms.graph()
+    text = rooms.drawing(graph, rooms.graph("LATER"))
+    assert re.findall(r"middle\">([\w/.]+)</text>", text) == [rooms.name_of(room) for room in graph]
+    arrows = sum(map(len, rooms.reduced(graph).values())) + sum(map(len, rooms.graph("LATER").values()))
+    assert len(graph) < arrows == text.count("marker-end")
+    assert all(rooms.path_of(room).exists() and rooms.duty(room) for room in graph)
 
 
 def test_what_builds_the_site_is_installed_for_developers():

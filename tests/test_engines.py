@@ -15,9 +15,10 @@ from sklearn.datasets import load_digits
 
 import separatrix as sx
 from conftest import BATCH, ENGINES, PROBLEMS, noise, planted, signed
-from separatrix.data.memory import make_problem
-from separatrix.walking.engines import Sheet, make_engine
+from separatrix.data.memory import hold
+from separatrix.data.sheet import Sheet
 from separatrix.walking.engines import gram as gram_engine
+from separatrix.walking.engines import make_engine
 from separatrix.walking.engines.gram import Cache
 from separatrix.walking.loop import Walk
 from separatrix.walking.methods import TABLE, parse_method
@@ -32,7 +33,7 @@ def reference(X, y, name, gamma, steps):
 
 def walked(X, y, name, gamma, engine, steps):
     """φ and the wrong set at every iteration, from an engine."""
-    problem, method = make_problem(X, y), parse_method(name, gamma)
+    problem, method = hold(X, y), parse_method(name, gamma)
     runner = make_engine(engine, problem, method)
     for t in range(steps + 1):
         runner.advance(0 if t == 0 else 1, False)
@@ -44,7 +45,7 @@ def walked(X, y, name, gamma, engine, steps):
 )
 def test_every_engine_walks_the_path_of_the_numpy_definition(problem, engine, name, gamma):
     X, y = problem
-    X = X / make_problem(X, y).R  # rows of length 1 at most: with γR² ≤ 1 no method amplifies rounding
+    X = X / hold(X, y).R  # rows of length 1 at most: with γR² ≤ 1 no method amplifies rounding
     Z, phis = reference(X, y, name, gamma, 1000)
     for t, (phi, errors) in enumerate(walked(X, y, name, gamma, engine, 1000)):
         scale = np.linalg.norm(phis[t])
@@ -61,7 +62,7 @@ def test_every_engine_walks_the_path_of_the_numpy_definition(problem, engine, na
 def test_every_single_step_agrees_where_rounding_is_amplified(problem, engine, name, gamma):
     X, y = problem
     _, phis = reference(X, y, name, gamma, 1000)
-    p, method = make_problem(X, y), parse_method(name, gamma)
+    p, method = hold(X, y), parse_method(name, gamma)
     for phi, after in itertools.pairwise(phis):
         runner = make_engine(engine, p, method, gamma * phi)
         runner.advance(1, False)
@@ -121,7 +122,7 @@ def test_gram_stays_right_when_only_a_few_columns_fit_in_memory():
 
 def test_a_column_of_g_has_the_same_bits_whatever_it_is_computed_with():
     for X, y in (planted(700, 90, 0.1, 6), planted(300, 1200, 0.1, 7)):
-        problem = make_problem(X, y, fit_intercept=True)
+        problem = hold(X, y, fit_intercept=True)
         sheet = Sheet(problem)
         caches = [Cache(problem.n, problem.d, 300, "float64") for _ in range(3)]
         rows = np.arange(7, 207)
@@ -136,7 +137,7 @@ def test_a_column_of_g_has_the_same_bits_whatever_it_is_computed_with():
 
 
 def test_columns_are_shared_by_runs_on_one_problem_and_go_with_it():
-    problem = make_problem(*planted(150, 200, 0.01, 8))
+    problem = hold(*planted(150, 200, 0.01, 8))
     for gamma, fresh in ((1e4, True), (2e4, False)):
         before = len(gram_engine._caches)
         walk = Walk(problem, parse_method("lr-gd", gamma), engine="gram", max_iter=300, stop=None)
@@ -154,7 +155,7 @@ def test_columns_are_shared_by_runs_on_one_problem_and_go_with_it():
 @pytest.mark.parametrize("gamma", [0.3, 10.0, 100.0])
 def test_gram_at_finite_steps_holds_margins_to_eleven_digits(method, gamma):
     X, y, _ = sx.planted(300, 80, margin=0.02, offset=25.0, random_state=1)
-    problem = make_problem(X, y)
+    problem = hold(X, y)
     engine = make_engine("gram", problem, parse_method(method, gamma))
     assert len(engine.state.short) == 300
     seen = 0
@@ -169,7 +170,7 @@ def test_gram_at_finite_steps_holds_margins_to_eleven_digits(method, gamma):
 
 def test_short_columns_are_left_out_where_memory_is_tight():
     X, y, _ = sx.planted(100, 30, margin=0.1, random_state=0)
-    problem, how = make_problem(X, y), parse_method("lr-gd", 10.0)
+    problem, how = hold(X, y), parse_method("lr-gd", 10.0)
     tight, roomy = (make_engine(sx.Gram(memory=100 * 100 * size), problem, how) for size in (8, 12))
     assert len(tight.state.short) == 0 and len(roomy.state.short) == 100
     for engine in (tight, roomy):
@@ -287,7 +288,7 @@ def test_a_sweep_that_disagrees_with_the_direct_product_ends_rounded(engine, ord
 @pytest.mark.parametrize("name", TABLE)
 def test_asking_for_the_result_on_the_way_costs_the_engine_nothing(engine, name):
     X, y = planted(60, 8, 0.02, 5)
-    walk = Walk(make_problem(X, y), parse_method(name), engine=engine, max_iter=100)
+    walk = Walk(hold(X, y), parse_method(name), engine=engine, max_iter=100)
     for _ in walk.iterates():
         before = walk.engine.save() | walk.engine.stats()
         assert walk.run().n_iter == walk.engine.t

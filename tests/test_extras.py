@@ -46,7 +46,7 @@ def test_a_trace_without_pandas_says_what_to_install(monkeypatch):
 def test_dask_data_without_its_scheduler_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"pip install 'separatrix\[dask\]'"):
-        collections.current_client()
+        collections.client_for(needed=True)
 
 
 WITHOUT = """

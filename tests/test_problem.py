@@ -10,7 +10,7 @@ from scipy import sparse
 
 import separatrix as sx
 from conftest import noise, planted
-from separatrix.data.memory import make_problem
+from separatrix.data.memory import hold
 
 X0, Y0 = planted(30, 4, 0.2, 0)
 
@@ -151,14 +151,14 @@ def test_two_valued_labels_of_any_type_are_taken_and_the_larger_is_plus_one(labe
 def test_c_ordered_floats_memory_maps_and_csr_are_never_copied(tmp_path):
     for dtype in (np.float32, np.float64):
         X = X0.astype(dtype)
-        assert np.shares_memory(make_problem(X, Y0).rows[0], X)
+        assert np.shares_memory(hold(X, Y0).arrays[0], X)
         S = sparse.csr_array(X)
         assert all(
-            np.shares_memory(a, b) for a, b in zip(make_problem(S, Y0).rows, (S.data, S.indices, S.indptr), strict=True)
+            np.shares_memory(a, b) for a, b in zip(hold(S, Y0).arrays, (S.data, S.indices, S.indptr), strict=True)
         )
         mapped = np.memmap(tmp_path / f"{X.dtype}", dtype=dtype, mode="w+", shape=X.shape)
         mapped[:] = X
-        assert np.shares_memory(make_problem(mapped, Y0).rows[0], mapped)
+        assert np.shares_memory(hold(mapped, Y0).arrays[0], mapped)
         frozen = np.memmap(tmp_path / f"{X.dtype}", dtype=dtype, mode="r", shape=X.shape)
         assert sx.solve(frozen, Y0, "batch-perceptron").n_iter == sx.solve(X, Y0, "batch-perceptron").n_iter
 
@@ -186,4 +186,4 @@ def test_public_names_are_exactly_all():
 def test_a_missing_label_of_pandas_is_found():
     y = pd.array([True, None, False], dtype="boolean")
     with pytest.raises(ValueError, match="y is missing at row 1"):
-        make_problem(np.eye(3), y)
+        hold(np.eye(3), y)

@@ -20,9 +20,9 @@ import separatrix as sx
 from far import FIVE, methods, same_path, save, scattered, uneven
 from separatrix.core.rows import BLOCK, GROUP, LEVELS, add_blocks, finish, put
 from separatrix.data.labels import join_labels
+from separatrix.data.open import bytes_of
 from separatrix.data.sources import Binary
 from separatrix.shards.layout import align, largest, leaves
-from separatrix.shards.local import bytes_of
 from separatrix.shards.shard import PIECE
 from separatrix.walking.loop import Walk
 from separatrix.walking.methods import parse_method
@@ -190,7 +190,7 @@ def test_row_groups_in_which_no_row_is_due_are_not_decoded(tmp_path, monkeypatch
     order = np.argsort(y * (X @ theta))  # the rows that are hard come first
     X, y = X[order], y[order]
     path = parquet(tmp_path, X, y, 1_000)
-    from separatrix.shards import sources
+    from separatrix.data import sources
 
     begun: list[int] = []
     stream = sources._Stream.__init__

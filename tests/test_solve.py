@@ -15,7 +15,7 @@ import pytest
 
 import separatrix as sx
 from conftest import noise, planted, signed
-from separatrix.data.memory import make_problem
+from separatrix.data.memory import hold
 from separatrix.walking.loop import Pace, Walk
 from separatrix.walking.methods import parse_method
 from separatrix.walking.trace import Recorder
@@ -126,7 +126,7 @@ def test_an_unknown_trace_column_names_those_there_are():
 
 def test_the_generator_yields_what_solve_records():
     X, y = planted(50, 6, 0.01, 8)
-    walk = Walk(make_problem(X, y), parse_method("batch-perceptron"))
+    walk = Walk(hold(X, y), parse_method("batch-perceptron"))
     ticks = [iterate.t for iterate in walk.iterates()]
     shown = []
     run = sx.solve(X, y, "batch-perceptron", callback=lambda iterate: shown.append(iterate.t))

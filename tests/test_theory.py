@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from separatrix.data.memory import make_problem
+from separatrix.data.memory import hold
 from separatrix.theory import (
     WORST_CASE_MU,
     bounds,
@@ -20,8 +20,8 @@ from separatrix.theory import (
     worst_case,
     worst_case_count,
 )
-from separatrix.walking.loop import solve
 from separatrix.walking.methods import TABLE, parse_method
+from separatrix.walking.solve import solve
 
 STEP_SIZES = [1e-300, 1e-3, 1.0, 100.0, 1e300, inf]
 
@@ -122,7 +122,7 @@ def test_worst_case_data_have_margin_one_half():
     Z = y[:, None] * X
     assert (Z @ [1.0, 0.0]).min() == WORST_CASE_MU  # from below
     assert np.linalg.norm((Z[0] + Z[1]) / 2) == WORST_CASE_MU  # from above: no θ has more on a mean of rows
-    assert make_problem(X, y).R == pytest.approx(sqrt(1.25), rel=1e-15)
+    assert hold(X, y).R == pytest.approx(sqrt(1.25), rel=1e-15)
 
 
 def test_the_worst_case_count_is_exact():

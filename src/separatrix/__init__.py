@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from separatrix import plot
     from separatrix.certify import Claim, Proof, ProofError, load_proof, save_proof, verify
+    from separatrix.data.problem import Problem
+    from separatrix.data.rows import ClusterError
     from separatrix.deciding.margin import Margin, MarginStatus
-    from separatrix.deciding.separate import Separation, Verdict, max_margin, separate
+    from separatrix.deciding.max_margin import max_margin
+    from separatrix.deciding.separate import Separation, Verdict, separate
     from separatrix.diagnosing.diagnose import diagnose
     from separatrix.diagnosing.report import Diagnosis, Kind
     from separatrix.estimators import (
@@ -23,12 +26,11 @@ if TYPE_CHECKING:
         NormalizedLogisticGD,
         Perceptron,
     )
-    from separatrix.shards import ClusterError
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.walking.checkpoint import Checkpoint, CheckpointError
     from separatrix.walking.engines import Gram
-    from separatrix.walking.loop import solve
     from separatrix.walking.run import Run, Status
+    from separatrix.walking.solve import solve
     from separatrix.walking.trace import Trace
 
 __version__ = "0.1.0"
@@ -38,7 +40,7 @@ _HOMES = {
     "Checkpoint": "walking.checkpoint",
     "CheckpointError": "walking.checkpoint",
     "Claim": "certify",
-    "ClusterError": "shards",
+    "ClusterError": "data.rows",
     "Diagnosis": "diagnosing.report",
     "Gram": "walking.engines",
     "Kind": "diagnosing.report",
@@ -49,6 +51,7 @@ _HOMES = {
     "NormalizedBatchPerceptron": "estimators",
     "NormalizedLogisticGD": "estimators",
     "Perceptron": "estimators",
+    "Problem": "data.problem",
     "Proof": "certify",
     "ProofError": "certify",
     "Run": "walking.run",
@@ -60,12 +63,12 @@ _HOMES = {
     "diagnose": "diagnosing.diagnose",
     "imbalanced": "theory",
     "load_proof": "certify",
-    "max_margin": "deciding.separate",
+    "max_margin": "deciding.max_margin",
     "planted": "theory",
     "plot": "",  # a room of its own
     "save_proof": "certify",
     "separate": "deciding.separate",
-    "solve": "walking.loop",
+    "solve": "walking.solve",
     "two_samples": "theory",
     "verify": "certify",
     "worst_case": "theory",
@@ -87,6 +90,7 @@ __all__ = [
     "NormalizedBatchPerceptron",
     "NormalizedLogisticGD",
     "Perceptron",
+    "Problem",
     "Proof",
     "ProofError",
     "Run",

@@ -11,9 +11,10 @@ from math import isinf, log10
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from separatrix.data.memory import make_problem, rows_of
-from separatrix.walking.trace import Trace
+from separatrix.data.arrays import rows_of
+from separatrix.data.memory import hold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +45,17 @@ ALIKE = 4.0  # spans of two features within this factor are drawn to one scale, 
 SIDES = {"-": (-1.0,), "0": (0.0,), "aliased": (0.0,), "?": (0.0,), "+": (1.0,), "either": (-1.0, 1.0)}
 
 
+class Recorded(Protocol):
+    """What is drawn of a trace."""
+
+    @property
+    def loss_name(self) -> str:
+        """Which loss was recorded."""
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """A column."""
+
+
 class Walked(Protocol):
     """What is drawn of a run."""
 
@@ -60,7 +72,7 @@ class Walked(Protocol):
         """Whether the last iterate separates."""
 
     @property
-    def trace(self) -> Trace:
+    def trace(self) -> Recorded:
         """The recorded iterates."""
 
 
@@ -155,7 +167,7 @@ def plane(X: Any, y: Any, theta: Any, *, bias: float = 1.0, ax: Axes | None = No
     >>> X, y = [[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], [0, 0, 1, 1]
     >>> ax = sx.plot.plane(X, y, sx.max_margin(X, y, fit_intercept=True).theta)
     """
-    problem = make_problem(X, y)
+    problem = hold(X, y)
     if problem.d != 2:
         raise ValueError(f"a plane is drawn of two features, X has {problem.d}; choose two columns.")
     w = np.asarray(theta, dtype=np.float64)
@@ -163,7 +175,7 @@ def plane(X: Any, y: Any, theta: Any, *, bias: float = 1.0, ax: Axes | None = No
         raise ValueError(f"theta must be 2 or 3 finite numbers, got shape {w.shape}{_told(w)}.")
     w = w / (np.abs(w).max() or 1.0)  # the line is the same, and no square overflows
     (c0, c1), c = w[:2], (bias * w[2] if len(w) == 3 else 0.0)
-    A = problem.rows[0].astype(np.float64) if not problem.sparse else np.asarray(X.toarray(), dtype=np.float64)
+    A = problem.arrays[0].astype(np.float64) if not problem.sparse else np.asarray(X.toarray(), dtype=np.float64)
     sign = np.sign(problem.sign)
     score = A @ w[:2] + c
     margins = sign * score

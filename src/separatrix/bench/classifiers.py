@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from separatrix import estimators
 from separatrix.bench.speed import PAUSE, Spread
 from separatrix.datasets import available, load, load_ten
-from separatrix.deciding.separate import max_margin
+from separatrix.deciding.max_margin import max_margin
 from separatrix.reporting.table import Row, Table
-from separatrix.walking.loop import solve
+from separatrix.walking.solve import solve
 
 SWEEPS = 10
 SEEDS = 5

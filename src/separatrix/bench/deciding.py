@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from separatrix.bench.speed import PAUSE, Spread, child
 from separatrix.datasets import available, load
-from separatrix.deciding.separate import max_margin, separate
+from separatrix.deciding.max_margin import max_margin
+from separatrix.deciding.separate import separate
 from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from separatrix.data.memory import make_problem
+from separatrix.data.memory import hold
 from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted
-from separatrix.walking.loop import solve
 from separatrix.walking.run import Run
+from separatrix.walking.solve import solve
 
 ENGINES = ("dense", "lazy", "gram")
 ROWS = tuple((n, 256) for n in (1000, 2000, 4000, 8000, 16_000))
@@ -68,7 +68,7 @@ def run_one(engine: str, n: int, d: int) -> dict[str, Any]:
     X, y, _ = planted(n, d, margin=0.01, offset=30.0, random_state=0)
     small, labels, _ = planted(200, d, margin=0.01, offset=30.0, random_state=0)
     _run(small, labels, engine, ITERATIONS)  # compiles, and loads what is loaded once
-    make_problem(X, y)
+    hold(X, y)
     gc.collect()
     before = _reset_peak()
     began = time.perf_counter()

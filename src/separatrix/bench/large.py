@@ -18,9 +18,9 @@ import numpy as np
 
 from separatrix.bench.planted import Files, make_files
 from separatrix.bench.rivals import DASK, METHODS, WORKERS, cluster, tiny
+from separatrix.data.problem import as_problem
 from separatrix.plot import NAMES
 from separatrix.reporting.table import Row, Table
-from separatrix.shards import opened
 from separatrix.theory import planted
 from separatrix.walking.engines.sharded import ShardedEngine
 from separatrix.walking.loop import Walk
@@ -92,8 +92,8 @@ def overhead(client: Any, d: int, rows: int, iterations: int) -> Overhead:
     )
     walls: list[float] = []
     costs: list[float] = []
-    with opened(held, y) as problem:
-        engine = Walk(problem, parse_method("batch-perceptron"), recorder=Recorder(None, False)).engine
+    with as_problem(held, y) as problem:
+        engine = Walk(problem.rows, parse_method("batch-perceptron"), recorder=Recorder(None, False)).engine
         if not isinstance(engine, ShardedEngine):
             raise TypeError(f"rows on a cluster need a sharded engine, got {engine.name}.")
         engine.advance(0, True)
@@ -169,12 +169,10 @@ def point(files: Files, method: str, repeats: int) -> Point:
 def walk(X: Path, y: Any, method: str) -> tuple[Run, float]:
     """A run to separation on a file read piece by piece, and the seconds until the file was open and surveyed."""
     began = time.perf_counter()
-    with opened(X, y, memory_limit=LIMIT) as problem:
+    with as_problem(X, y, memory_limit=LIMIT) as problem:
         opening = time.perf_counter() - began
-        walker = Walk(problem, parse_method(method), max_iter=10**9, recorder=Recorder(None, False))
-        for _ in walker.iterates():
-            pass
-        return walker.run(), opening
+        walker = Walk(problem.rows, parse_method(method), max_iter=10**9, recorder=Recorder(None, False))
+        return walker.finish(), opening
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:

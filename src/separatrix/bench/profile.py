@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.bench.peers import numpy_loop
-from separatrix.data.memory import Problem
+from separatrix.data.memory import HeldRows
 from separatrix.datasets import available
 from separatrix.lab.book import Book, quick_book
 from separatrix.lab.jobs import on_columns, walk, warm_up
@@ -97,7 +97,7 @@ def measure(jobs: Sequence[Job], folder: Path, data_dir: str | None = None) -> I
         yield line
 
 
-def compare(job: Job, problem: Problem, Z: Any, share: float, store: Store) -> Line:
+def compare(job: Job, problem: HeldRows, Z: Any, share: float, store: Store) -> Line:
     """Half of the loop, our run, the other half."""
     halves = [loop_seconds(job, Z)]
     time.sleep(PAUSE)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.bench.planted import BLOCK, Files, count_errors
-from separatrix.walking.loop import solve
+from separatrix.walking.solve import solve
 
 Vector = NDArray[np.float64]
 WORKERS = 2  # processes of the cluster, one thread each

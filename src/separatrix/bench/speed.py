@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.bench.peers import as_tensor, numpy_loop, torch_installed, torch_loop
-from separatrix.data.memory import Problem, make_problem
+from separatrix.data.memory import HeldRows, hold
 from separatrix.datasets import available, load
 from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted
-from separatrix.walking.loop import Walk, solve
+from separatrix.walking.loop import Walk
 from separatrix.walking.methods import Method, parse_method
 from separatrix.walking.run import Run
+from separatrix.walking.solve import solve
 from separatrix.walking.trace import Recorder
 
 Loop = Callable[..., Any]  # called with iterations=k
@@ -135,7 +136,7 @@ def suite() -> Iterator[tuple[str, NDArray[Any], NDArray[Any], tuple[Case, ...]]
 def measure(name: str, X: NDArray[Any], y: NDArray[Any], case: Case, *, alternations: int = 5) -> list[Result]:
     """Ours and every peer in turn, `alternations` times over; one result per peer."""
     X = np.ascontiguousarray(X, dtype=case.dtype)
-    problem = make_problem(X, y)
+    problem = hold(X, y)
     method = parse_method(case.method, case.gamma)
     warm_up = _ours(X, y, case)
     again = _again(problem, method, case)  # fills the columns that later runs on this problem share
@@ -181,7 +182,7 @@ def _ours(X: NDArray[Any], y: NDArray[Any], case: Case) -> Run:
     return solve(X, y, case.method, step_size=case.gamma, max_iter=case.budget, stop=case.stop, record=None)
 
 
-def _again(problem: Problem, method: Method, case: Case) -> Run:
+def _again(problem: HeldRows, method: Method, case: Case) -> Run:
     """The same run on a problem whose columns are at hand."""
     walk = Walk(problem, method, max_iter=case.budget, stop=case.stop, recorder=Recorder(None, False))
     for _ in walk.iterates():
@@ -216,7 +217,7 @@ def _seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def _traffic(run: Run, problem: Problem) -> float:
+def _traffic(run: Run, problem: HeldRows) -> float:
     """Bytes of rows and of Gram columns the run read."""
     rows = run.stats.get("rows_read", 0) * problem.nbytes / problem.n
     return rows + run.stats.get("columns_read", 0) * problem.n * 8.0

@@ -21,25 +21,27 @@ from typing import Any
 import numpy as np
 
 from separatrix.certify.proof import Claim, Proof
-from separatrix.certify.reader import TINY, Index, Reader, U, as_integers, gamma, relation_vector, two_product
-from separatrix.data.memory import Problem, Vector, make_problem
-from separatrix.shards import Sharded, opened
+from separatrix.certify.reader import Reader, as_integers, gamma, relation_vector, two_product
+from separatrix.core.constants import SMALLEST, UNIT
+from separatrix.data.memory import HeldRows
+from separatrix.data.problem import as_problem, decidable
+from separatrix.data.rows import Index, Rows, Vector
 
 LOST = 1e-150  # more than the root of any sum of squares that vanish
 EXACT_ENTRIES = 20_000_000  # products that the exact sums of the Cholesky argument may take
 
 
-def verify(proof: Proof, X: Any, y: Any, *, memory_limit: int | str | None = None) -> bool:
+def verify(proof: Proof, X: Any, y: Any = None, *, memory_limit: int | str | None = None) -> bool:
     """Whether the proof holds for these data, re-computed from the raw rows, wherever they are.
 
     Parameters
     ----------
     proof : Proof
         The proof, of whatever origin.
-    X : array, sparse matrix, data frame, path, list of paths or Dask collection
+    X : array, sparse matrix, data frame, path, list of paths, Dask collection or Problem
         The rows that it is about, in the same order; see `solve`.
-    y : array-like, path or str
-        Their labels.
+    y : array-like, path or str, optional
+        Their labels; not with a `Problem`, which has them.
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
 
@@ -61,12 +63,14 @@ def verify(proof: Proof, X: Any, y: Any, *, memory_limit: int | str | None = Non
     >>> sx.verify(proof, X, y), sx.verify(proof, -X, y)
     (True, False)
     """
-    with opened(X, y, fit_intercept=proof.intercept, memory_limit=memory_limit) as problem:
-        return check(proof, problem)
+    with as_problem(X, y, fit_intercept=proof.intercept, memory_limit=memory_limit) as problem:
+        if problem.fit_intercept and not proof.intercept:
+            raise ValueError("the proof is of hyperplanes through the origin, and this Problem has an intercept.")
+        return check(proof, decidable(problem).rows)
 
 
-def check(proof: Proof, problem: Problem | Sharded) -> bool:
-    """`verify` on a problem already read."""
+def check(proof: Proof, problem: Rows) -> bool:
+    """`verify` on rows already opened, wherever they are."""
     if (proof.n, proof.d, proof.intercept) != (problem.n, problem.d, problem.bias > 0) or not proof.well_formed:
         return False
     if proof.claim is Claim.SEPARABLE:
@@ -76,7 +80,8 @@ def check(proof: Proof, problem: Problem | Sharded) -> bool:
     if not all(w > 0 for w in proof.weights):
         return False
     rows = np.array(proof.rows, dtype=np.int64)
-    reader, B = (Reader(problem), rows) if isinstance(problem, Problem) else fetch(problem, rows)
+    held, B = problem.fetch(rows)
+    reader = Reader(held)
     if proof.columns is None:
         if not exact_gordan(reader, B, proof.weights):
             return False
@@ -98,43 +103,26 @@ def check(proof: Proof, problem: Problem | Sharded) -> bool:
     return proof.claim is Claim.INSEPARABLE
 
 
-def all_signs(problem: Problem | Sharded, theta: Sequence[Any]) -> tuple[int, int]:
+def all_signs(problem: Rows, theta: Sequence[Any]) -> tuple[int, int]:
     """The least and the greatest sign of z_iᵀθ over all rows, each exact."""
-    pieces = [signs_of(0, problem, theta)] if isinstance(problem, Problem) else problem.map(signs_of, theta)
+    pieces = problem.map(signs_of, theta)
     return min(least for least, _ in pieces), max(most for _, most in pieces)
 
 
-def signs_of(first: int, piece: Problem, theta: Sequence[Any]) -> tuple[int, int]:
+def signs_of(first: int, piece: HeldRows, theta: Sequence[Any]) -> tuple[int, int]:
     """The same of some rows."""
     signs = Reader(piece).signs(theta)
     return int(signs.min()), int(signs.max())
 
 
-def relations_everywhere(problem: Problem | Sharded, proof: Proof) -> bool:
+def relations_everywhere(problem: Rows, proof: Proof) -> bool:
     """Whether the relations hold on every row."""
-    if isinstance(problem, Problem):
-        return relations_of(0, problem, proof)
     return all(problem.map(relations_of, proof))
 
 
-def relations_of(first: int, piece: Problem, proof: Proof) -> bool:
+def relations_of(first: int, piece: HeldRows, proof: Proof) -> bool:
     """The same of some rows."""
     return relations_hold(Reader(piece), proof, None)
-
-
-def fetch(problem: Sharded, rows: Index) -> tuple[Reader, Index]:
-    """These rows from their shards, as rows of their own, and their numbers among these."""
-    found = problem.map(pick, np.sort(rows))
-    X, sign = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    small = make_problem(X, sign, signed=True, fit_intercept=problem.bias > 0)
-    return Reader(small), np.argsort(np.argsort(rows))
-
-
-def pick(first: int, piece: Problem, rows: Index) -> tuple[Any, Vector]:
-    """Those of the rows that this piece has, and their labels ±1."""
-    mine = rows[(rows >= first) & (rows < first + piece.n)] - first
-    X = Reader(piece).X[mine]
-    return X.toarray() if piece.sparse else X, np.sign(piece.sign[mine])
 
 
 def exact_gordan(reader: Reader, rows: Index, weights: tuple[float | Fraction, ...]) -> bool:
@@ -195,11 +183,11 @@ def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbat
         return -1.0
     W = np.asarray(blas.dtrmm(1.0, P, A.T, lower=0, trans_a=1)).T  # A P, half the work of a full product
     long_a, long_p, long_w = (norm_above(M) for M in (A, P, W))
-    away = (gamma(r + 2) + perturbation) * long_a * long_p + m * r * TINY  # ‖W - AP‖_F, the perturbed A included
+    away = (gamma(r + 2) + perturbation) * long_a * long_p + m * r * SMALLEST  # ‖W - AP‖_F, the perturbed A included
     defect = norm_above(W.T @ W - np.eye(r)) + gamma(m + 2) * long_w * long_w
     if not defect < 0.9:
         return -1.0
-    sigma = sqrt(1.0 - defect) * (1 - 4 * U) - away  # σ_min of the exact AP
+    sigma = sqrt(1.0 - defect) * (1 - 4 * UNIT) - away  # σ_min of the exact AP
     if not sigma > 0.1:
         return -1.0
     reach = np.sqrt(np.einsum("ij,ij->i", W, W)) * (1 + gamma(r + 4)) + (away + LOST)  # ‖(AP)_i‖
@@ -208,10 +196,10 @@ def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbat
         if exact and m * r > EXACT_ENTRIES:
             break
         residual, error = column_sums(A, lam, exact)
-        error += perturbation * norm_above(abs(A).T @ lam) * (1 + gamma(m + 2)) + m * r * TINY
+        error += perturbation * norm_above(abs(A).T @ lam) * (1 + gamma(m + 2)) + m * r * SMALLEST
         projected = P.T @ residual
-        bound = norm_above(projected) + long_p * (error + gamma(r + 2) * norm_above(residual)) + r * r * TINY
-        best = float((1.0 - reach * (bound / sigma**2) * (1 + 8 * U) / lam).min())
+        bound = norm_above(projected) + long_p * (error + gamma(r + 2) * norm_above(residual)) + r * r * SMALLEST
+        best = float((1.0 - reach * (bound / sigma**2) * (1 + 8 * UNIT) / lam).min())
         if best > 0:
             break
     return best if np.isfinite(best) else -1.0
@@ -222,7 +210,7 @@ def norm_above(M: Vector) -> float:
     top = float(abs(M).max(initial=0.0))
     if top == 0.0 or not np.isfinite(top):
         return top
-    return top * float(np.linalg.norm(M / top)) * (1 + gamma(M.size + 4)) + TINY
+    return top * float(np.linalg.norm(M / top)) * (1 + gamma(M.size + 4)) + SMALLEST
 
 
 def equilibrate(A: Vector, lam: Vector) -> tuple[Vector, Vector] | None:
@@ -276,11 +264,11 @@ def column_sums(A: Vector, lam: Vector, exact: bool) -> tuple[Vector, float]:
     """Aᵀλ and a bound on the norm of its error; `exact`: each entry rounded once, through error-free products."""
     if not exact:
         r = A.T @ lam
-        return r, 2 * gamma(len(lam) + 2) * norm_above(abs(A).T @ lam) + A.size * TINY
+        return r, 2 * gamma(len(lam) + 2) * norm_above(abs(A).T @ lam) + A.size * SMALLEST
     r = np.empty(A.shape[1])
     tiny = 0.0
     for j, column in enumerate(A.T):
         high, low = two_product(column, lam)
         r[j] = fsum(high.tolist() + low.tolist())
-        tiny += len(lam) * 4 * TINY + 1e-290 * len(lam)
-    return r, 2 * U * norm_above(r) + tiny
+        tiny += len(lam) * 4 * SMALLEST + 1e-290 * len(lam)
+    return r, 2 * UNIT * norm_above(r) + tiny

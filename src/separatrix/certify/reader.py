@@ -14,19 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.memory import Problem, Vector
+from separatrix.core.constants import SMALLEST, UNIT
+from separatrix.data.memory import HeldRows
+from separatrix.data.rows import Index, Vector
 
-Index = NDArray[np.int64]
 Signs = NDArray[np.int8]
 
-U = 2.0**-53
-TINY = 5e-324
 ENTRIES = 4_000_000  # read at a time
 
 
 def gamma(k: int) -> float:
     """The error of k roundings, relative to the sum of magnitudes: k u/(1 - k u), taken twice to be safe."""
-    return 2.0 * k * U
+    return 2.0 * k * UNIT
 
 
 def as_integers(values: Sequence[Any] | Vector) -> list[int]:
@@ -80,17 +79,13 @@ def relation_vector(D: int, j: int, terms: Mapping[int, Any]) -> list[Fraction]:
 class Reader:
     """Rows a_i with an intercept column of ones where asked for, and labels ±1."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: HeldRows) -> None:
         self.n, self.d = problem.n, problem.d
         self.bias = 1.0 if problem.bias else 0.0  # a positive factor of one column proves nothing and disproves nothing
         self.D = self.d + (problem.bias > 0)
         self.y = np.where(problem.sign > 0, 1, -1).astype(np.int8)
         self.sparse = problem.sparse
-        self.X: Any = problem.rows[0]
-        if problem.sparse:
-            from scipy.sparse import csr_array
-
-            self.X = csr_array(problem.rows, shape=(self.n, self.d))
+        self.X: Any = problem.X
         self.step = max(1, ENTRIES // max(1, self.d if not self.sparse else self.X.nnz // self.n + 1))
 
     def dense(self, rows: Index, columns: Index) -> Vector:
@@ -159,9 +154,9 @@ class Reader:
             k = len(support) + 4
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                 s, t = A @ v, abs(A) @ abs(v)
-        # |s - zᵀv| ≤ γ_k Σ|z_j v_j|, and each product and each entry of v may lose TINY below the normal range.
+        # |s - zᵀv| ≤ γ_k Σ|z_j v_j|, and each product and each entry of v may lose SMALLEST below the normal range.
         with np.errstate(over="ignore", invalid="ignore"):
-            sure = np.isfinite(t) & (abs(s) > gamma(k) * t + (k + float(self._size(A))) * k * TINY)
+            sure = np.isfinite(t) & (abs(s) > gamma(k) * t + (k + float(self._size(A))) * k * SMALLEST)
         out = np.where(sure, np.sign(s), 0).astype(np.int8)
         open_rows = np.flatnonzero(~sure)
         if len(open_rows) == 0:
@@ -184,6 +179,6 @@ class Reader:
 
     @staticmethod
     def _size(A: Any) -> float:
-        """The largest entry: what TINY in v can grow to."""
+        """The largest entry: what SMALLEST in v can grow to."""
         big = abs(A).max() if A.shape[0] and A.shape[1] else 0.0
         return float(big) if np.isfinite(big) else 0.0

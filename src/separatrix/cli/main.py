@@ -106,7 +106,7 @@ def shape_of(X: Any, y: Any) -> tuple[int, int]:
     """Rows and columns, of an array or of the file that X names."""
     if not isinstance(X, str):
         return int(X.shape[0]), int(X.shape[1])
-    from separatrix.shards.local import open_files
+    from separatrix.data.open import open_files
 
     rows, _ = open_files(X, y)
     return rows.n, rows.d
@@ -182,7 +182,8 @@ def margin(
     """Bracket the widest margin, or decide that there is none."""
     with plain_errors():
         from separatrix.data.files import labelled
-        from separatrix.deciding.separate import Verdict, max_margin
+        from separatrix.deciding.max_margin import max_margin
+        from separatrix.deciding.separate import Verdict
         from separatrix.deciding.separate import separate as decide
 
         with waiting(f"reading {data}") as tell:

@@ -71,7 +71,7 @@ def solve(
     with plain_errors():
         check_folder(checkpoint, "--checkpoint")
         from separatrix.data.files import labelled
-        from separatrix.walking.loop import solve as run_it
+        from separatrix.walking.solve import solve as run_it
 
         in_place = memory_limit is not None or scheduler is not None
         with waiting(f"reading {data}") as tell:

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from separatrix.core.constants import FIRST_LOOK, UNDERFLOW, UNIT, WORTH_A_LOOK
 from separatrix.core.fused import fused_pass, weight
 from separatrix.core.rows import REASSOCIATE, add_blocks, evaluate_rows, norm, sum_rows
-
-EPS = 2.0**-53
 
 
 class Data(NamedTuple):
@@ -103,7 +102,7 @@ def advance(data, rule, st, steps, stop, lazy):
     evaluate(data, rule, st, lazy)
     while c.t < end and not (stop and c.errors == 0):
         if np.isinf(rule.gamma) and not c.half and same_set(st):  # the weights are the last step's: go on along it
-            if c.k >= c.safe and c.k >= c.patience and end - c.t > 4:
+            if c.k >= c.safe and c.k >= c.patience and end - c.t > WORTH_A_LOOK:
                 foresee(data, st)
             move(st, max(1, min(end - c.t, c.safe - c.k)))
         else:
@@ -179,7 +178,7 @@ def due_rows(data, st, tau, finite):
         evaluate_rows(data, st.due, 1, st.phi, st.m)
         tau += max(0.0, st.m[c.argmin])
     c.ceiling = tau
-    slack = 4.0 * EPS * (st.phi.shape[0] + 8 + c.since) * (c.length + c.path)
+    slack = 4.0 * UNIT * (st.phi.shape[0] + 8 + c.since) * (c.length + c.path)
     path = c.path + slack
     line = distance(st.phi, st.anchor) + slack
     count = 0
@@ -248,7 +247,7 @@ def list_active(data, rule, st, rows, tau):
 def underflow_shift(rule, low):
     """Far past separation every σ(-γm) underflows; the normalized method then needs their ratios, so scale them all."""
     x = rule.gamma * low
-    return x if rule.normalized and np.isfinite(rule.gamma) and x > 600.0 else 0.0
+    return x if rule.normalized and np.isfinite(rule.gamma) and x > UNDERFLOW else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -285,7 +284,7 @@ def new_step(data, rule, st):
     st.base[:] = st.phi
     c.k = 0
     c.safe = 0
-    c.patience = 8
+    c.patience = FIRST_LOOK
     c.stride = norm(st.step)
     if np.isinf(rule.gamma):
         st.last[: c.n_active] = st.active[: c.n_active]
@@ -320,7 +319,7 @@ def foresee(data, st):
     evaluate_rows(data, data.every, n, st.step, q)
     c.rows_read += 2 * n
     c.anchored = False
-    rounding = 4.0 * EPS * (st.phi.shape[0] + 8)
+    rounding = 4.0 * UNIT * (st.phi.shape[0] + 8)
     steps = np.inf
     for i in range(n):
         toward = q[i] if st.m[i] <= 0.0 else -q[i]

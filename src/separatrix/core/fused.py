@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit, prange
 from numba.extending import overload
 
+from separatrix.core.constants import SHORT_LEAST, SHORT_MOST
 from separatrix.core.rows import WORTH, accumulate, add8_short, dot4_short, margins
 
 
@@ -106,7 +107,7 @@ def fused_pass(data, rule, st, tau):
     c = st.c[0]
     n, blocks = st.m.shape[0], st.parts.shape[0]
     rows, every, bias, sign, s, gamma = data.rows, data.every, data.bias, data.sign, data.s, rule.gamma
-    fits = data.short and 1e-15 < c.length < 1e15  # products of float32 stay clear of its ends
+    fits = data.short and SHORT_LEAST < c.length < SHORT_MOST  # products of float32 stay clear of its ends
     short = st.phi.astype(np.float32) if fits else np.zeros(0, dtype=np.float32)
     if data.threads > 1 and n * data.width > WORTH:
         _fused_parallel(

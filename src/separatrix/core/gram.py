@@ -7,9 +7,9 @@ the new weights differ from the nearest remembered ones (on CIFAR-10 about 100 c
 Margins kept this way drift by rounding, so a bound on the drift is carried along: |m_i - exact| ≤ r_i·drift. At γ = ∞
 a row whose sign the bound leaves open asks for a refresh (Φ from its coefficients, all margins anew), so the wrong sets
 are those of direct evaluation. At finite γ no sign is at stake, and the bound, which knows only the worst case, would
-ask at every step: there the refresh comes after FRESH steps. Changes of weight below TINY of the mean are left for
-later: all of them together move a margin by about a rounding. For the same reason changes below HALF of the mean take
-their columns rounded to float32, which are half as long. By the refresh, margins are off by some 1e-12 of r_i‖Φ‖.
+ask at every step: there the refresh comes after FRESH steps. Changes of weight below NEGLIGIBLE of the mean are left
+for later: all of them together move a margin by about a rounding. For the same reason changes below HALF of the mean
+take their columns rounded to float32, which are half as long. By the refresh, margins are off by some 1e-12 of r_i‖Φ‖.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from separatrix.core.batch import EPS, underflow_shift
+from separatrix.core.batch import underflow_shift
+from separatrix.core.constants import UNIT
 from separatrix.core.fused import weight
 from separatrix.core.rows import accumulate, evaluate_rows, norm, sum_rows
 
 DONE, COLUMNS, REFRESH = 0, 1, 2  # what a call of `advance` ends with: finished, or a request
 LANE = 2560  # margins updated together while columns stream by
 FRESH = 200
-TINY = 1e-14
-HALF = 1e-7  # TINY over the rounding of float32
+NEGLIGIBLE = 1e-14
+HALF = 1e-7  # NEGLIGIBLE over the rounding of float32
 
 
 class Gram(NamedTuple):
@@ -149,7 +150,7 @@ def product(data, g, starts, parts, total):
     if c.near >= 0:
         return True
     n = g.m.shape[0]
-    best = nearest(g)
+    best = nearest_product(g)
     if best >= 0 and g.old_drift[best] > 1e-9 * c.longest * c.total:
         best = -1  # too much rounding has gathered in it for weights as small as these
     differences(g, best)
@@ -194,7 +195,7 @@ def product(data, g, starts, parts, total):
                 _add_columns(g.cache, g.need, g.delta, 0, c.n_large, lo, hi, q)
                 _add_columns(g.short, g.need, g.delta, c.n_large, c.n_need, lo, hi, q)
         c.columns_read += c.n_need
-        rounding = EPS * (c.n_need + 1) * c.longest * (c.total + change)
+        rounding = UNIT * (c.n_need + 1) * c.longest * (c.total + change)
         g.old_drift[here] = drift + change * c.longest * c.column_error + rounding
     g.old_bits[here] = g.bits
     if here == c.next:
@@ -208,7 +209,7 @@ def product(data, g, starts, parts, total):
 
 
 @njit(cache=True, nogil=True)
-def nearest(g):
+def nearest_product(g):
     """The remembered product whose wrong set differs least from this one, or -1 if starting from 0 is no farther."""
     c = g.c[0]
     best, fewest = -1, c.n_active
@@ -322,8 +323,8 @@ def same_for(data, g):
     """How often the step at hand can be taken before the wrong set may change: margins are linear on the way."""
     c = g.c[0]
     q = g.old_q[c.near]
-    per_step = g.old_drift[c.near] + 4.0 * EPS * np.sqrt(max(c.grad2, 0.0))
-    slack = c.drift + 8.0 * EPS * np.sqrt(max(c.length2, 0.0))
+    per_step = g.old_drift[c.near] + 4.0 * UNIT * np.sqrt(max(c.grad2, 0.0))
+    slack = c.drift + 8.0 * UNIT * np.sqrt(max(c.length2, 0.0))
     steps = np.inf
     for i in range(g.m.shape[0]):
         toward = (q[i] if g.m[i] <= 0.0 else -q[i]) + data.r[i] * per_step
@@ -346,7 +347,7 @@ def update(rule, g, hop):
     for i in range(g.m.shape[0]):
         g.m[i] += rate * q[i]
     c.length2 += 2.0 * rate * cross + rate * rate * c.grad2
-    c.drift += rate * g.old_drift[c.near] + 4.0 * EPS * np.sqrt(max(c.length2, 0.0))
+    c.drift += rate * g.old_drift[c.near] + 4.0 * UNIT * np.sqrt(max(c.length2, 0.0))
     c.t += hop
     c.since += hop
     c.half = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from separatrix.core.batch import EPS
+from separatrix.core.constants import UNIT
 from separatrix.core.gram import COLUMNS, DONE, REFRESH
 
 
@@ -13,7 +13,7 @@ from separatrix.core.gram import COLUMNS, DONE, REFRESH
 def sweep(data, g, order, p, steps, late):
     """The row-at-a-time perceptron on cached columns: m += G[:, j] for one wrong row j, in the given order.
 
-    `p` is the sweep's own record (see `kernels.sweep`); an empty order means the most wrong row each time. late_j,
+    `p` is the sweep's own record (see `core.sweep`); an empty order means the most wrong row each time. late_j,
     where it has entries, sums up how many rows had been visited before each update with row j.
     """
     c = g.c[0]
@@ -52,7 +52,7 @@ def sweep(data, g, order, p, steps, late):
         for k in range(n):
             g.m[k] += column[k]
         c.columns_read += 1
-        c.drift += c.longest * c.column_error + 4.0 * EPS * (np.sqrt(max(c.length2, 0.0)) + c.longest)
+        c.drift += c.longest * c.column_error + 4.0 * UNIT * (np.sqrt(max(c.length2, 0.0)) + c.longest)
     if p.position == n and order.shape[0] > 0:
         p.position = 0
         p.epoch += 1

@@ -15,7 +15,8 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from separatrix.core.batch import EPS, distance
+from separatrix.core.batch import distance
+from separatrix.core.constants import ENDLESS, UNIT
 from separatrix.core.rows import add_one, dots, evaluate_rows, norm
 
 
@@ -40,7 +41,6 @@ class Ahead(NamedTuple):
     dot: Any
 
 
-ENDLESS = 1 << 60
 TOGETHER = 64  # rows that several perceptrons read one after the other
 CONTROL = np.dtype(
     [
@@ -179,7 +179,7 @@ def most_wrong(data, st, steps, lazy):
 @njit(cache=True, nogil=True)
 def reached(c, d):
     """How far φ is from the anchor, and slack for the rounding of dot products and distances."""
-    return c.away + 8.0 * EPS * (d + 8) * (c.length + c.away)
+    return c.away + 8.0 * UNIT * (d + 8) * (c.length + c.away)
 
 
 @njit(cache=True, nogil=True)

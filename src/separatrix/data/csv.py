@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.frames import EXACT, listed
+from separatrix.core.constants import EXACT
+from separatrix.data.frames import listed
 
 MISSING = frozenset(["", "NA", "NaN", "nan", "NAN", "null", "NULL", "None", "n/a", "N/A", "?", "."])
 DELIMITERS = "\t;|,"

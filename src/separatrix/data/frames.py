@@ -9,7 +9,6 @@ pandas categorical), else sorted; a polars Categorical declares none.
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT = 2**53  # whole numbers up to here are float64 numbers
+from separatrix.core.constants import EXACT
+from separatrix.reporting.hints import did_you_mean
+
 ENTRIES = 2**28  # of contrasts, 2 GiB: more comes from a column that is no factor
 SHOWN = 8  # names in a message
 LONG = 60  # letters of one
@@ -139,8 +140,7 @@ def _split(columns: list[_Column], target: Any) -> tuple[list[_Column], _Column]
     if isinstance(target, str | Integral) and not isinstance(target, bool):
         wanted = str(target)
         if wanted not in names:
-            close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.5)
-            hint = f", did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(wanted, names)
             raise ValueError(f"there is no column {wanted!r}{hint}; columns: {listed(names)}.")
         label = columns.pop(names.index(wanted))
         if not columns:

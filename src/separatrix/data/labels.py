@@ -1,4 +1,4 @@
-"""Where labels are kept: in an array, in npy files, in a column of Parquet files."""
+"""Labels: checked and told apart here; kept in an array, in npy files, or in a column of Parquet files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.data.rows import Vector
 from separatrix.data.sources import Binary, Parquet, parquet_reader, row_groups
 
 
@@ -119,3 +120,60 @@ def join_labels(found: Sequence[NDArray[Any]]) -> NDArray[Any]:
     except TypeError:
         pass
     raise ValueError("y mixes labels that cannot be ordered (numbers and text, say); use one type.")
+
+
+def read_labels(y: Any, first: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+    """One label per row and the classes in order; shape, missing labels and mixed types are complained about here.
+
+    Rows are counted from `first`.
+    """
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim == 0 and labels.dtype.kind == "U":
+        raise ValueError(
+            f"y must be one label per row, got the name {str(labels)!r}; pass the column itself, as df[name]."
+        )
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
+    if labels.dtype.kind == "f" and (gaps := np.flatnonzero(np.isnan(labels))).size:
+        raise ValueError(f"y is missing at row {first + int(gaps[0])}; drop the row or give it a label.")
+    for i, v in enumerate(labels if labels.dtype.kind == "O" else ()):
+        try:
+            missing = v is None or bool(v != v)
+        except TypeError:  # pandas' NA is neither equal nor unequal
+            missing = True
+        if missing:
+            raise ValueError(f"y is missing at row {first + i}; drop the row or give it a label.")
+    if labels.dtype.kind in "iufb" and len(labels):
+        ends = labels.min(), labels.max()
+        if ((labels == ends[0]) | (labels == ends[1])).all():  # two labels need no sorting
+            return labels, np.unique(np.array(ends))
+    try:
+        return labels, np.unique(labels)
+    except TypeError:
+        raise ValueError("y mixes labels that cannot be ordered (numbers and text, say); use one type.") from None
+
+
+def signs_of(y: Any, n: int) -> tuple[Vector, NDArray[Any]]:
+    """y_i = ±1 for n rows, and the two classes."""
+    labels, classes = read_labels(y)
+    if len(labels) != n:
+        raise ValueError(f"X has {n} rows but y has {len(labels)} labels.")
+    classes = pick_classes(classes)
+    return np.where(labels == classes[1], 1.0, -1.0), classes
+
+
+def label(value: Any) -> str:
+    """A class as people write it: 1, not 1.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def pick_classes(classes: NDArray[Any]) -> NDArray[Any]:
+    """The two classes, or one sentence on how many there are."""
+    if len(classes) != 2:
+        shown = ", ".join(label(c) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
+        plural = "class" if len(classes) == 1 else "classes"
+        more = "; diagnose() takes more" if len(classes) > 2 else ""
+        raise ValueError(f"y has {len(classes)} {plural} ({shown}); separation is between exactly two{more}.")
+    return classes

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.memory import float_type
+from separatrix.data.arrays import float_type
 
 Rows = tuple[Any, ...]
 BATCH, BYTES = 32_768, 8 << 20  # rows of a Parquet file decoded at a time, and bytes

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from separatrix.walking.methods import nearest
+from separatrix.reporting.hints import did_you_mean
 
 Part = Literal["train", "test"]
 
@@ -60,7 +60,7 @@ class Source:
 def source_of(name: str) -> Source:
     """The data set of this name."""
     if name not in SOURCES:
-        raise ValueError(f"unknown data set {name!r}{nearest(name, SOURCES)}; data sets: {', '.join(SOURCES)}.")
+        raise ValueError(f"unknown data set {name!r}{did_you_mean(name, SOURCES)}; data sets: {', '.join(SOURCES)}.")
     return SOURCES[name]
 
 

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from separatrix.certify import Claim, Proof
 from separatrix.certify.check import slack
-from separatrix.certify.reader import Index, Reader, gamma
-from separatrix.data.memory import Vector
-from separatrix.deciding.newton import Path
+from separatrix.certify.reader import Reader, gamma
+from separatrix.data.memory import HeldRows
+from separatrix.data.rows import Index, Vector
+from separatrix.deciding.budget import UNLIMITED, Budget
+from separatrix.deciding.newton import NewtonPath
 from separatrix.deciding.relations import independent_columns
-from separatrix.deciding.search import DENSE, Case, equilibrated
+from separatrix.deciding.scaling import equilibrated
 
 CHANGE = 1e-12
 TRIES = 60  # Newton steps towards a sturdier separator
@@ -31,21 +33,19 @@ def rounded(A: Vector) -> NDArray[np.bool_]:
     return np.asarray(significand != np.rint(significand))
 
 
-def is_fragile(case: Case, proof: Proof, *, kind: bool = False) -> bool:
+def is_fragile(rows: HeldRows, proof: Proof, budget: Budget = UNLIMITED, *, kind: bool = False) -> bool:
     """Whether the verdict (with `kind` also the kind) could turn under such a change."""
+    reader = Reader(rows)
     if proof.claim is Claim.SEPARABLE:
-        return not _sturdy_separator(case, proof)
-    if proof.rows is None or proof.weights is None or len(proof.rows) * case.reader.D > DENSE:
+        return not _sturdy_separator(rows, reader, proof, budget)
+    if proof.rows is None or proof.weights is None or len(proof.rows) * reader.D > budget.entries:
         return True  # nothing was shown
-    rows = np.array(proof.rows, dtype=np.int64)
-    if not _sturdy_weights(case.reader, proof, rows):
+    if not _sturdy_weights(reader, proof, np.array(proof.rows, dtype=np.int64), budget):
         return True
     if kind and proof.claim is Claim.QUASI_COMPLETE and proof.theta is not None:
         theta = np.array([float(t) for t in proof.theta])
-        face = case.reader.signs(proof.theta) == 0
-        return not survives(case.reader, theta, np.flatnonzero(~face)) or _touched(
-            case.reader, theta, np.flatnonzero(face)
-        )
+        face = reader.signs(proof.theta) == 0
+        return not survives(reader, theta, np.flatnonzero(~face)) or _touched(reader, theta, np.flatnonzero(face))
     return False
 
 
@@ -81,21 +81,21 @@ def _touched(reader: Reader, theta: Vector, rows: Index) -> bool:
     )
 
 
-def _sturdy_separator(case: Case, proof: Proof) -> bool:
-    every = np.arange(case.reader.n)
-    if survives(case.reader, np.array([float(t) for t in proof.theta or ()]), every):
+def _sturdy_separator(rows: HeldRows, reader: Reader, proof: Proof, budget: Budget) -> bool:
+    every = np.arange(reader.n)
+    if survives(reader, np.array([float(t) for t in proof.theta or ()]), every):
         return True
-    rows = equilibrated(case.problem)
+    scaled = equilibrated(rows)
     with np.errstate(all="ignore"):
-        for step in Path(rows).walk():
-            if step.lowest > 0 and survives(case.reader, (step.theta * rows.kappa)[: case.reader.D], every):
+        for step in NewtonPath(scaled).steps_on():
+            if step.lowest > 0 and survives(reader, (step.theta * scaled.kappa)[: reader.D], every):
                 return True
-            if step.steps >= TRIES or case.late or not np.isfinite(step.theta).all():
+            if step.steps >= TRIES or budget.late or not np.isfinite(step.theta).all():
                 break
     return False
 
 
-def _sturdy_weights(reader: Reader, proof: Proof, rows: Index) -> bool:
+def _sturdy_weights(reader: Reader, proof: Proof, rows: Index, budget: Budget) -> bool:
     """Whether Gordan weights exist on these rows whatever the change."""
     lam = proof.float_weights
     if not np.isfinite(lam).all() or not (lam > 0).all():
@@ -104,7 +104,7 @@ def _sturdy_weights(reader: Reader, proof: Proof, rows: Index) -> bool:
     if proof.columns is None:
         if not rounded(reader.dense(rows, np.arange(reader.D))).any():
             return True
-        K, relations = independent_columns(reader, rows)
+        K, relations = independent_columns(reader, rows, budget=budget)
     else:
         K, relations = np.array(proof.columns, dtype=np.int64), proof.relations
     tied = sorted(set(relations).union(*relations.values()))

@@ -7,23 +7,33 @@ from fractions import Fraction
 import numpy as np
 
 from separatrix.certify import Claim, Proof
-from separatrix.certify.reader import Index
-from separatrix.data.memory import Vector
+from separatrix.certify.reader import Reader
+from separatrix.data.memory import HeldRows, hold_signed
+from separatrix.data.rows import Index, Vector
+from separatrix.deciding.budget import UNLIMITED, Budget
+from separatrix.deciding.claims import claim, claim_weights
 from separatrix.deciding.relations import Relations, holds_on, independent_columns
-from separatrix.deciding.search import DENSE, TINY, Case, equilibrated, rows_problem
+from separatrix.deciding.scaling import equilibrated
+from separatrix.deciding.search import Case, by_exact, settle
 
 
-def prove_kind(case: Case) -> Proof | None:
+def prove_kind(rows: HeldRows, budget: Budget = UNLIMITED) -> Proof | None:
     """A proof of the kind: separable (complete), quasi-complete or overlap; None where it could not be had."""
-    if case.work <= TINY:
-        return case.by_exact()
-    proof = case.settle()
+    case = Case(rows, budget)
+    if case.work <= budget.tiny:
+        return by_exact(case)
+    proof, _ = settle(case)
     if proof is not None and proof.claim is Claim.INSEPARABLE:
-        proof = Faces(case, proof).reduce() or case.by_exact()
+        proof = reduce_face(rows, proof, budget) or by_exact(case)
     return proof
 
 
-class Faces:
+def reduce_face(rows: HeldRows, proof: Proof, budget: Budget) -> Proof | None:
+    """From a proof that no θ separates to one of quasi-completeness or of overlap."""
+    return Face(rows, proof, budget).reduce()
+
+
+class Face:
     """Facial reduction: from rows B that some λ ties to zero to all such rows, then a θ that is positive on the rest.
 
     Every θ with Zθ ≥ 0 is zero on B. With K the columns that span Z_B and Z_BN = Z_BK M, such θ have θ_K = -Mθ_N; the
@@ -31,31 +41,30 @@ class Faces:
     separated the data are quasi-complete; if not, B grows.
     """
 
-    def __init__(self, case: Case, proof: Proof) -> None:
-        self.case, self.reader, self.first = case, case.reader, proof
+    def __init__(self, rows: HeldRows, proof: Proof, budget: Budget) -> None:
+        self.rows, self.reader, self.first, self.budget = rows, Reader(rows), proof, budget
         self.B = np.array(proof.rows, dtype=np.int64)
         self.lam = proof.float_weights
 
     def reduce(self) -> Proof | None:
         """A proof of quasi-completeness or of overlap."""
-        reader, case = self.reader, self.case
+        reader, budget = self.reader, self.budget
         for _ in range(reader.D):
-            if case.late:
+            if budget.late:
                 return None
-            K, relations = independent_columns(reader, self.B)
+            K, relations = independent_columns(reader, self.B, budget=budget)
             rest = np.flatnonzero(~holds_on(reader, K, relations))
             if len(rest) == 0:
-                return case.weights_proof(self.B, self.lam, K, relations)
+                return claim_weights(reader, self.rows, self.B, self.lam, K, relations)
             N = np.setdiff1d(np.arange(reader.D), K)
-            if len(rest) * reader.D > DENSE:
+            if len(rest) * reader.D > budget.entries:
                 return None
             M = np.zeros((len(K), len(N)))
             for j, terms in relations.items():
                 for k, c in terms.items():
                     M[np.searchsorted(K, k), np.searchsorted(N, j)] = float(c)
             Z = reader.dense(rest, N) - (reader.dense(rest, K) @ M if M.any() else 0.0)
-            inner = Case(rows_problem(Z, case.problem.classes), case.deadline)
-            proof = inner.settle()
+            proof, _ = settle(Case(hold_signed(Z, self.rows.classes), budget))
             if proof is None:
                 return None
             if proof.claim is Claim.SEPARABLE:
@@ -73,7 +82,8 @@ class Faces:
             for k, c in terms.items():
                 theta[k] -= c * theta[j]
         first = self.first
-        return self.case.claim(
+        return claim(
+            self.rows,
             Claim.QUASI_COMPLETE,
             theta=tuple(theta),
             rows=first.rows,
@@ -86,7 +96,7 @@ class Faces:
         """Join rows E to B: their λ solve the columns outside K, and λ_B gives way so that K is solved too."""
         from scipy.linalg import lstsq
 
-        rows = equilibrated(self.case.problem)
+        rows = equilibrated(self.rows)
         A, pull = rows.block(self.B)[:, K], rows.block(E)[:, K].T @ (lam / rows.rho[E])
         held = self.lam / rows.rho[self.B]
         change = A @ lstsq(A.T @ A, np.column_stack([A.T @ held, pull]))[0]

@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.core.constants import SMALLEST, SPACING
 from separatrix.core.rows import norm
-from separatrix.data.memory import Problem, Vector
-from separatrix.deciding.newton import WIDE, Path, Rows, onto_gordan
+from separatrix.data.memory import HeldRows
+from separatrix.data.rows import Vector
+from separatrix.data.sheet import Sheet
+from separatrix.deciding.newton import WIDE, NewtonPath, onto_gordan
+from separatrix.deciding.scaling import ScaledRows
 from separatrix.reporting.status import Word
-from separatrix.walking.engines.base import Sheet
 
-EPS = 2.0**-52
-TINY = 5e-324  # what a product may lose below float64's normal range
 NOTHING = 1e-13  # an upper end below this share of R is zero to rounding
 
 
@@ -117,7 +118,7 @@ class Progress:
 class Bracket:
     """The best of both ends seen so far, in the problem's own scale."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: HeldRows) -> None:
         self.problem = problem
         self.sheet = Sheet(problem)
         if not problem.sparse:
@@ -146,8 +147,8 @@ class Bracket:
             theta[-1] += (minus - plus) / 2 / (problem.bias / problem.scale)
             m = self.sheet.margins(theta)
         size = float(norm(theta))
-        low = float((m - self.sheet.dot_error * size * problem.r)[self.live].min()) - (problem.d + 1) * TINY
-        low -= abs(low) * (problem.d + 8) * EPS  # ‖w‖ is 1 to rounding
+        low = float((m - self.sheet.dot_error * size * problem.r)[self.live].min()) - (problem.d + 1) * SMALLEST
+        low -= abs(low) * (problem.d + 8) * SPACING  # ‖w‖ is 1 to rounding
         if low > self.lower:
             self.lower, self.theta = low, theta
 
@@ -161,10 +162,18 @@ class Bracket:
             lam[side] /= total * len(self.sides)
         idx = np.flatnonzero(lam)
         pull = self.sheet.sum(idx, lam)
-        slack = self.sheet.sum_error * float(lam @ self.problem.r) + (len(idx) + 1) * self.problem.d * TINY
-        up = (float(norm(pull[:-2])) + slack) * (1.0 + (len(idx) + self.problem.d + 8) * EPS)
+        slack = self.sheet.sum_error * float(lam @ self.problem.r) + (len(idx) + 1) * self.problem.d * SMALLEST
+        up = (float(norm(pull[:-2])) + slack) * (1.0 + (len(idx) + self.problem.d + 8) * SPACING)
         if up < self.upper:
             self.upper, self.weights = up, lam
+
+    def take(self, known: Margin) -> None:
+        """The θ and the λ of a bracket in the user's units, each held against the rows once more."""
+        bias = self.problem.bias
+        if known.theta.any():
+            theta = known.theta
+            self.try_theta(np.append(theta[:-1], theta[-1] / bias) if bias else np.append(theta, 0.0))
+        self.try_weights(known.weights)
 
     def closed(self, rtol: float) -> bool:
         """Whether the bracket is narrow enough."""
@@ -187,22 +196,24 @@ class Bracket:
         )
 
 
-def check_time_limit(time_limit: Any) -> None:
-    """Complain about anything but None and positive seconds."""
-    if time_limit is not None and (not isinstance(time_limit, int | float) or not time_limit > 0):
-        raise ValueError(f"time_limit must be positive seconds or None, got {time_limit!r}.")
-
-
 @np.errstate(all="ignore")  # extreme scales overflow on the way; what is kept was found finite
 def find_margin(
-    problem: Problem, rtol: float, time_limit: float | None, callback: Callable[[Progress], Any] | None
+    problem: HeldRows,
+    rtol: float,
+    time_limit: float | None,
+    callback: Callable[[Progress], Any] | None,
+    known: Margin | None = None,
 ) -> Margin:
-    """`max_margin` on a problem."""
+    """`max_margin` on rows in memory; `known` is a bracket on the same rows, whose ends are proven anew."""
     began = time.perf_counter()
-    rows, bracket = Rows(problem), Bracket(problem)
-    path, status = Path(rows), MarginStatus.ROUNDING
+    rows, bracket = ScaledRows(problem), Bracket(problem)
+    path, status = NewtonPath(rows), MarginStatus.ROUNDING
     nothing = NOTHING * problem.R / problem.scale
-    for step in path.walk():
+    if known is not None:
+        bracket.take(known)
+        if bracket.closed(rtol):
+            return bracket.margin(MarginStatus.CONVERGED, 0, time.perf_counter() - began)
+    for step in path.steps_on():
         bracket.try_theta(step.theta, step.m)
         bracket.try_weights(step.u)
         if step.end_of_stage and step.lowest > 0.3 and (polished := step.polish()) is not None:

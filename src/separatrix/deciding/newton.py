@@ -17,18 +17,12 @@ slacks u, normalised, tend to a λ ≥ 0 with Zᵀλ = 0. An intercept is the la
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.data.memory import Problem, Vector
-from separatrix.walking.engines.base import Index, Sheet
+from separatrix.data.rows import Index, Vector
+from separatrix.deciding.scaling import Matrix, ScaledRows
 
-Matrix = NDArray[np.float64]
-
-CHUNK = 1024  # rows made float64 at a time
 SMALL = 2_000_000  # (n + D) D² up to which QR is affordable
 WIDE = 12_000  # columns up to which a D x D matrix is made
 DIRECT = 6_000  # unknowns up to which sparse rows are solved by Cholesky
@@ -37,92 +31,10 @@ NOTHING = 1e-14  # of the largest weight: what rounding leaves of 0
 FIRST, GROWTH, LAST = 1e2, 30.0, 1e13  # C R²: where the path starts, grows by, and leaves float64 behind (1e26 by QR)
 
 
-class Rows:
-    """The rows of a problem, row i times rho_i and column j times kappa_j, and the products a Newton step needs."""
-
-    def __init__(self, problem: Problem, rho: Vector | None = None, kappa: Vector | None = None) -> None:
-        self.problem = problem
-        self.rho = np.ones(problem.n) if rho is None else rho
-        self.kappa = np.ones(problem.d + 1) if kappa is None else kappa
-        self.sheet = Sheet(replace(problem, sign=problem.sign * self.rho, r=problem.r * self.rho))
-        self.sign = self.sheet.problem.sign
-        self.n, self.d = problem.n, problem.d
-        self.D = self.d + (problem.bias > 0)  # unknowns; vectors have d + 1 entries all the same
-        self.csr: Any = None
-        if not problem.sparse:  # between two calls of BLAS its threads still spin: ours would wait for a core
-            self.sheet.use_threads(1)
-        else:
-            from scipy.sparse import csr_array
-
-            self.csr = csr_array(problem.rows, shape=(self.n, self.d))
-
-    def margins(self, theta: Vector, idx: Index | None = None) -> Vector:
-        """Zθ, or its entries idx alone."""
-        if idx is None and not self.problem.sparse and self.problem.rows[0].dtype == np.float64:
-            v = theta * self.kappa
-            m: Vector = self.problem.rows[0] @ v[:-1]
-            m += self.problem.bias * v[-1]
-            m *= self.sign
-            return m
-        m = self.sheet.margins(theta * self.kappa, idx)
-        return m if idx is None else m[idx]
-
-    def sum(self, idx: Index, w: Vector) -> Vector:
-        """Z_idxᵀ w, with d + 1 entries; w has one entry per row of idx."""
-        full = np.zeros(self.n)
-        full[idx] = w
-        return self.sheet.sum(idx, full)[:-1] * self.kappa
-
-    def block(self, idx: Index) -> Matrix:
-        """Z_idx in float64, D columns."""
-        if self.csr is not None:
-            A = self.csr[idx].astype(np.float64).toarray()
-        else:
-            A = self.problem.rows[0][idx].astype(np.float64)
-        Z = np.empty((len(idx), self.D))
-        np.multiply(A, self.kappa[: self.d], out=Z[:, : self.d])
-        if self.D > self.d:
-            Z[:, self.d] = self.problem.bias * self.kappa[self.d]
-        Z *= self.sign[idx, None]
-        return Z
-
-    def sparse_block(self, idx: Index) -> Any:
-        """Z_idx as CSR without the intercept."""
-        from scipy.sparse import diags_array
-
-        return diags_array(self.sign[idx]) @ self.csr[idx].astype(np.float64) @ diags_array(self.kappa[: self.d])
-
-    def normal(self, idx: Index) -> Matrix:
-        """Z_idxᵀ Z_idx."""
-        if self.csr is not None and self.D == self.d:
-            S = self.sparse_block(idx)
-            return np.asarray((S.T @ S).toarray())
-        H = np.zeros((self.D, self.D))
-        for lo in range(0, len(idx), CHUNK):
-            B = self.block(idx[lo : lo + CHUNK])
-            H += B.T @ B
-        return H
-
-    def inner(self, rows: Index, columns: Index) -> Matrix:
-        """Z_rows Z_columnsᵀ without the intercept's share."""
-        if self.csr is not None:
-            return np.asarray((self.sparse_block(rows) @ self.sparse_block(columns).T).toarray())
-        G = np.empty((len(rows), len(columns)))
-        same = rows is columns
-        for hi in range(0, len(columns), CHUNK):
-            right = self.block(columns[hi : hi + CHUNK])[:, : self.d]
-            for lo in range(hi if same else 0, len(rows), CHUNK):
-                left = right if same and lo == hi else self.block(rows[lo : lo + CHUNK])[:, : self.d]
-                G[lo : lo + CHUNK, hi : hi + CHUNK] = left @ right.T
-                if same and lo > hi:
-                    G[hi : hi + CHUNK, lo : lo + CHUNK] = G[lo : lo + CHUNK, hi : hi + CHUNK].T
-        return G
-
-
 class Normal:
     """Z_JᵀZ_J for the J of the moment: rows that enter or leave are added or subtracted while they are few."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ScaledRows) -> None:
         self.rows = rows
         self.inside = np.zeros(rows.n, dtype=bool)
         self.H: Matrix | None = None
@@ -162,7 +74,7 @@ class Normal:
 class Inner:
     """Z_JZ_Jᵀ for a J that changes little: products once computed are kept for the rows seen since C was small."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ScaledRows) -> None:
         self.rows = rows
         self.seen = np.empty(0, dtype=np.int64)
         self.G = np.empty((0, 0))
@@ -208,7 +120,7 @@ class Inner:
         return theta, beta
 
 
-def qr_step(rows: Rows, J: Index, C: float, target: Vector) -> Vector | None:
+def qr_step(rows: ScaledRows, J: Index, C: float, target: Vector) -> Vector | None:
     """θ as the least squares solution of Z_Jθ = target, θ/√C = 0: the condition number is not squared."""
     from scipy.linalg import lstsq
 
@@ -222,7 +134,7 @@ def qr_step(rows: Rows, J: Index, C: float, target: Vector) -> Vector | None:
     return theta if np.isfinite(theta).all() else None
 
 
-def cg_step(rows: Rows, J: Index, C: float, target: Vector, theta: Vector, tolerance: float) -> Vector:
+def cg_step(rows: ScaledRows, J: Index, C: float, target: Vector, theta: Vector, tolerance: float) -> Vector:
     """θ of the normal equations of CSR rows by conjugate gradients from the present θ, diagonal preconditioner."""
     ridge = np.full(rows.d + 1, 1.0 / C)
     ridge[rows.d] = 0.0
@@ -249,7 +161,7 @@ def cg_step(rows: Rows, J: Index, C: float, target: Vector, theta: Vector, toler
     return x
 
 
-def onto_gordan(rows: Rows, B: Index, lam: Vector, normal: Normal | None = None) -> tuple[Index, Vector]:
+def onto_gordan(rows: ScaledRows, B: Index, lam: Vector, normal: Normal | None = None) -> tuple[Index, Vector]:
     """λ_B - Z_B(Z_BᵀZ_B)⁻¹Z_Bᵀλ_B, which solves Z_Bᵀλ = 0; rows that turn negative or 0 leave B, a few rounds of it."""
     from scipy.linalg import cho_factor, cho_solve
 
@@ -293,10 +205,10 @@ def exact_search(a: Vector, dm: Vector, C: float, slope: float, curve: float) ->
     return s
 
 
-class Path:
+class NewtonPath:
     """Newton steps as a generator: after each, θ and λ with what they prove of these scaled rows."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ScaledRows) -> None:
         self.rows = rows
         n, d = rows.n, rows.d
         live = rows.problem.weight > 0
@@ -340,7 +252,7 @@ class Path:
             return None if found is None else found[0]
         return self.normal.step(J, self.C, target)
 
-    def walk(self) -> Iterator[Path]:
+    def steps_on(self) -> Iterator[NewtonPath]:
         """One Newton step after the other until C leaves float64 behind; the consumer stops when it has enough."""
         last = LAST**2 if self.small else LAST
         while self.reach <= last and not (self.iterative and self.steps > ITERATIVE):

@@ -7,20 +7,19 @@ relation counts once `Reader.signs` has found it zero in every row it is about.
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.certify.reader import Index, Reader, as_integers, relation_vector
-from separatrix.data.memory import Vector
+from separatrix.certify.reader import Reader, as_integers, relation_vector
+from separatrix.data.rows import Index, Vector
+from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.exact import echelon, has_flint, solve_system
 
 Relations = dict[int, dict[int, Fraction]]
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
-SMALL = 100_000  # rows times columns squared up to which nothing is guessed
 BLOCK = 128  # columns orthogonalised together
 PRIME, STRIP = 8_388_593, 64  # the largest prime below 2**23, and columns eliminated at a time
 SPANNED = 5_000  # rows up to which a square matrix is eliminated modulo it
@@ -44,7 +43,7 @@ def _holds(reader: Reader, relations: Relations, rows: Index) -> bool:
 
 
 def independent_columns(
-    reader: Reader, rows: Index, *, order: Index | None = None, deadline: float | None = None
+    reader: Reader, rows: Index, *, order: Index | None = None, budget: Budget = UNLIMITED
 ) -> tuple[Index, Relations]:
     """Columns K that span all columns on these rows, and each other non-zero column as an exact combination of K.
 
@@ -53,7 +52,7 @@ def independent_columns(
     all that were not yet looked at.
     """
     columns = np.arange(reader.D) if order is None else order
-    if len(rows) * len(columns) ** 2 <= SMALL:
+    if len(rows) * len(columns) ** 2 <= budget.eliminated:
         pivots, exact = echelon([as_integers(line) for line in reader.dense(rows, columns)])
         named = {int(columns[j]): {int(columns[k]): c for k, c in terms.items()} for j, terms in exact.items()}
         return np.sort(columns[pivots].astype(np.int64)), named
@@ -68,7 +67,7 @@ def independent_columns(
     kept, left = _rank(A[:, keep], ordered=order is not None)
     K, rest = keep[kept], keep[left]
     if len(rest):
-        found = _combinations(reader, rows, columns, A, K, rest, deadline)
+        found = _combinations(reader, rows, columns, A, K, rest, budget)
         K = np.concatenate([K, [j for j in rest if int(columns[j]) not in found]]).astype(np.int64)
         for j, terms in relations.items():  # what leaned on a column that has now left leans on what that leans on
             relations[j] = {
@@ -194,7 +193,7 @@ def _regular(M: Vector) -> bool:
 
 
 def _combinations(
-    reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index, deadline: float | None
+    reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index, budget: Budget
 ) -> Relations:
     """Each column of `rest` over K: simple fractions first, the exact solution of a square system otherwise."""
     M = np.linalg.lstsq(A[:, K], A[:, rest])[0]
@@ -202,7 +201,7 @@ def _combinations(
     relations: Relations = {}
     hard = []
     for at, j in enumerate(rest):
-        if deadline is not None and time.perf_counter() > deadline:
+        if budget.late:
             return relations
         terms = {}
         for k, c in zip(K, M[:, at], strict=True):

@@ -1,24 +1,26 @@
-"""separate → Separation: the verdict and its proof; max_margin → Margin: the bracket on the margin, narrowed."""
+"""separate → Separation: whether some hyperplane puts every row on its right side, and the proof."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from numbers import Real
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from separatrix.certify import Claim, Proof, verify
-from separatrix.data.memory import Vector
+from separatrix.certify import Claim, Proof, check, verify
+from separatrix.data.problem import Problem, as_problem, decidable
+from separatrix.data.rows import Vector
+from separatrix.deciding.budget import Budget, check_time_limit
 from separatrix.deciding.fragile import is_fragile
-from separatrix.deciding.kind import Faces
-from separatrix.deciding.margin import Margin, MarginStatus, Progress, check_time_limit, find_margin
-from separatrix.deciding.search import Case
-from separatrix.deciding.working_set import margin_of_shards, settle_shards
+from separatrix.deciding.kind import reduce_face
+from separatrix.deciding.margin import Margin, MarginStatus
+from separatrix.deciding.max_margin import remember
+from separatrix.deciding.search import Case, Tool, separator, settle
+from separatrix.deciding.working_set import settle_elsewhere
 from separatrix.reporting.status import Word
-from separatrix.shards import Sharded, opened
+
+KNOWN = Tool("known", lambda case: None)  # what an earlier call on the same Problem left
 
 
 class Verdict(Word):
@@ -48,7 +50,7 @@ class Separation:
         Whether the verdict could turn if entries that look rounded changed by one part in 1e12.
     tool : str
         What decided: "rows", "perceptron", "sample", "newton" or "exact"; "shards" for rows in files or on a cluster;
-        "none" where nothing did.
+        "known" for a bracket that an earlier call on the same `Problem` left; "none" where nothing did.
     seconds : float
         The time it took.
     """
@@ -61,14 +63,14 @@ class Separation:
     tool: str
     seconds: float
 
-    def verify(self, X: Any, y: Any, *, memory_limit: int | str | None = None) -> bool:
+    def verify(self, X: Any, y: Any = None, *, memory_limit: int | str | None = None) -> bool:
         """Re-check the proof from the raw data, trusting nothing.
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, path, list of paths or Dask collection
+        X : array, sparse matrix, data frame, path, list of paths, Dask collection or Problem
             The rows that the verdict is about.
-        y : array-like, path or str
+        y : array-like, path or str, optional
             Their labels.
         memory_limit : int or str, optional
             Bytes that the process may take while it reads rows from files, or text such as "1GB".
@@ -95,7 +97,7 @@ class Separation:
 
 def separate(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     fit_intercept: bool = False,
     time_limit: float | None = None,
@@ -105,9 +107,9 @@ def separate(
 
     Parameters
     ----------
-    X : array, sparse matrix, data frame, path, list of paths or Dask collection
+    X : array, sparse matrix, data frame, path, list of paths, Dask collection or Problem
         The rows a_i, as in `solve`; dense or CSR, float32 or float64.
-    y : array-like, path or str
+    y : array-like, path or str, optional
         Two-valued labels, the larger one +1, as in `solve`.
     fit_intercept : bool, default=False
         Let the hyperplane miss the origin.
@@ -145,28 +147,46 @@ def separate(
     True
     """
     check_time_limit(time_limit)
-    began = time.perf_counter()
-    deadline = None if time_limit is None else began + time_limit
-    with opened(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit) as problem:
-        if isinstance(problem, Sharded):
-            proof, work, fragile = settle_shards(problem, deadline)
-            margin = work.margin(MarginStatus.PARTIAL, time.perf_counter() - began)
-            return _separation(proof, margin, fragile, "shards" if proof else "none")
-        case = Case(problem, deadline)
-        proof = case.settle()
-        fragile = proof is not None and is_fragile(case, proof)
-        if (
-            proof is not None
-            and proof.claim is Claim.INSEPARABLE
-            and case.tool in ("sample", "newton")
-            and not problem.sparse
-        ):
-            proof = Faces(case, proof).reduce() or proof  # costs little more, and says more
-        bracket = case.bracket
-        if proof is not None and proof.claim is not Claim.SEPARABLE:
-            bracket.lower = bracket.upper = 0.0
-        margin = bracket.margin(MarginStatus.PARTIAL, case.steps, time.perf_counter() - began)
-        return _separation(proof, margin, fragile, case.tool)
+    began, budget = time.perf_counter(), Budget.within(time_limit)
+    with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit) as problem:
+        found = again(decidable(problem)) or decide(problem, budget)
+        problem.known["verdict"] = found
+        if found.status is not Verdict.INSEPARABLE:
+            remember(problem, found.margin)
+        return replace(found, seconds=time.perf_counter() - began)
+
+
+def again(problem: Problem) -> Separation | None:
+    """The verdict of an earlier call on this problem, its proof checked once more."""
+    known: Separation | None = problem.known.get("verdict")
+    return known if known is not None and known.proof is not None and check(known.proof, problem.rows) else None
+
+
+def decide(problem: Problem, budget: Budget) -> Separation:
+    """A verdict by the tools of `search`; by a growing set of rows where they are elsewhere."""
+    began, rows = time.perf_counter(), problem.rows
+    if rows.whole is None:
+        proof, work, fragile = settle_elsewhere(rows, budget)
+        margin = work.margin(MarginStatus.PARTIAL, time.perf_counter() - began)
+        return _separation(proof, margin, fragile, "shards" if proof else "none")
+    case, known = Case(rows.whole, budget), problem.known.get("margin")
+    proof, tool = None if known is None else from_margin(case, known), KNOWN
+    if proof is None:
+        proof, tool = settle(case)
+    fragile = proof is not None and is_fragile(rows.whole, proof, budget)
+    if proof is not None and proof.claim is Claim.INSEPARABLE and tool.whole and not rows.sparse:
+        proof = reduce_face(rows.whole, proof, budget) or proof  # costs little more, and says more
+    bracket = case.bracket
+    if proof is not None and proof.claim is not Claim.SEPARABLE:
+        bracket.lower = bracket.upper = 0.0
+    margin = bracket.margin(MarginStatus.PARTIAL, case.steps, time.perf_counter() - began)
+    return _separation(proof, margin, fragile, tool.name)
+
+
+def from_margin(case: Case, known: Margin) -> Proof | None:
+    """A bracket that an earlier call left: where its θ has a margin, that is a separator."""
+    case.bracket.take(known)
+    return separator(case, case.bracket.theta) if case.bracket.lower > 0 else None
 
 
 def _separation(proof: Proof | None, margin: Margin, fragile: bool, tool: str) -> Separation:
@@ -179,71 +199,3 @@ def _separation(proof: Proof | None, margin: Margin, fragile: bool, tool: str) -
     else:
         status = Verdict.INSEPARABLE
     return Separation(status, theta, margin, proof, fragile, tool, margin.seconds)
-
-
-def max_margin(
-    X: Any,
-    y: Any,
-    *,
-    rtol: float = 1e-6,
-    fit_intercept: bool = False,
-    time_limit: float | None = None,
-    callback: Callable[[Progress], Any] | None = None,
-    memory_limit: int | str | None = None,
-) -> Margin:
-    """The widest margin as a bracket whose two ends are proven.
-
-    ::
-
-        μ = max_{‖θ‖ ≤ 1} min_i z_iᵀθ
-
-    Where no separator exists μ = 0 and the upper end is driven there; `separate` turns that into a proof.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, data frame, path, list of paths or Dask collection
-        The rows a_i, as in `solve`; dense or CSR, float32 or float64.
-    y : array-like, path or str
-        Two-valued labels, the larger one +1, as in `solve`.
-    rtol : float, default=1e-6
-        The bracket is closed when upper - lower ≤ rtol · upper.
-    fit_intercept : bool, default=False
-        Also an intercept, which is not part of the norm, as in every hard-margin SVM.
-    time_limit : float, optional
-        Seconds after which the bracket is returned as it is.
-    callback : callable, optional
-        Called with a `Progress` (step, lower, upper, seconds) after each Newton step, or each round where rows are
-        elsewhere; a true answer stops.
-    memory_limit : int or str, optional
-        Bytes that the process may take while it reads rows from files, or text such as "1GB".
-
-    Returns
-    -------
-    Margin
-        The bracket, with the θ and the weights that prove its ends.
-
-    Raises
-    ------
-    ValueError
-        If the data are not numbers with labels of two values, or an option is out of range.
-
-    See Also
-    --------
-    separate : Whether there is a separator at all.
-    MaxMarginClassifier : The same as a scikit-learn classifier.
-
-    Examples
-    --------
-    >>> import separatrix as sx
-    >>> X, y = [[2, 1], [-2, 1], [5, 0]], [1, -1, 1]
-    >>> mu = sx.max_margin(X, y)
-    >>> print(f"{mu.lower:.4f} {mu.upper:.4f} {mu.support}")
-    2.0000 2.0000 [0 1]
-    """
-    if not isinstance(rtol, Real) or not 0 < float(rtol) < 1:
-        raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
-    check_time_limit(time_limit)
-    with opened(X, y, fit_intercept=fit_intercept, intercept_scaling="auto", memory_limit=memory_limit) as problem:
-        if isinstance(problem, Sharded):
-            return margin_of_shards(problem, float(rtol), time_limit, callback)
-        return find_margin(problem, float(rtol), time_limit, callback)

@@ -18,16 +18,17 @@ from numpy.typing import NDArray
 
 from separatrix.certify import Claim, Proof, check
 from separatrix.certify.reader import Reader
+from separatrix.core.constants import SMALLEST, SPACING
 from separatrix.core.rows import norm
-from separatrix.data.memory import Problem, Vector, make_problem
+from separatrix.data.memory import HeldRows, hold
+from separatrix.data.rows import Index, Rows, Vector
+from separatrix.data.sheet import Sheet
+from separatrix.deciding.budget import Budget
+from separatrix.deciding.claims import claim
 from separatrix.deciding.fragile import is_fragile, survives
-from separatrix.deciding.margin import EPS, TINY, Margin, MarginStatus, Progress, find_margin
-from separatrix.deciding.search import Case
-from separatrix.shards import Sharded
-from separatrix.shards.shard import PIECE
-from separatrix.walking.engines.base import Sheet
+from separatrix.deciding.margin import Margin, MarginStatus, Progress, find_margin
+from separatrix.deciding.search import Case, settle
 
-Index = NDArray[np.int64]
 FIRST = 20  # rows per column in the first set, at least 2,000 in all
 JOIN = 2_000  # rows that join in a round
 FEW = 1  # rows of each class from every piece
@@ -45,7 +46,7 @@ class Found(NamedTuple):
     sign: NDArray[np.int8]
 
 
-def sample(first: int, piece: Problem, share: float) -> Found:
+def sample(first: int, piece: HeldRows, share: float) -> Found:
     """An even share of the rows, a fixed one, and some of each class in any case."""
     drawn = np.random.default_rng(first).random(piece.n) < share
     few = [np.flatnonzero(piece.sign * side > 0)[:FEW] for side in (1, -1)]
@@ -53,33 +54,32 @@ def sample(first: int, piece: Problem, share: float) -> Found:
     return _found(first, piece, pick, np.zeros(len(pick)), 0, 0.0)
 
 
-def worst(first: int, piece: Problem, theta: Vector, count: int, below: float) -> Found:
+def worst(first: int, piece: HeldRows, theta: Vector, count: int, below: float) -> Found:
     """The rows with the smallest margins, of those below `below`."""
     sheet = Sheet(piece)
     m = sheet.margins(theta)
     size = float(norm(theta))
-    low = float((m - sheet.dot_error * size * piece.r).min()) - (piece.d + 1) * TINY
+    low = float((m - sheet.dot_error * size * piece.r).min()) - (piece.d + 1) * SMALLEST
     pick = np.argpartition(m, count)[:count] if piece.n > count else np.arange(piece.n)
     pick = np.sort(pick[m[pick] * piece.scale < below])
     return _found(first, piece, pick, m[pick], int((m <= 0).sum()), low)
 
 
-def _found(first: int, piece: Problem, pick: Index, m: Vector, wrong: int, low: float) -> Found:
+def _found(first: int, piece: HeldRows, pick: Index, m: Vector, wrong: int, low: float) -> Found:
     sign = np.sign(piece.sign[pick]).astype(np.int8)
-    rows = Reader(piece).X[pick]
-    return Found(wrong, low, first + pick, m, rows.toarray() if piece.sparse else np.asarray(rows), sign)
+    return Found(wrong, low, first + pick, m, piece.raw(pick), sign)
 
 
-def least_sturdy(first: int, piece: Problem, theta: Vector) -> bool:
+def least_sturdy(first: int, piece: HeldRows, theta: Vector) -> bool:
     """Whether θ keeps every row on its right side whatever happens to rounded entries."""
     return survives(Reader(piece), theta, np.arange(piece.n))
 
 
-class WorkSet:
+class WorkingSet:
     """W, and what is known of all rows."""
 
-    def __init__(self, problem: Sharded, deadline: float | None) -> None:
-        self.problem, self.deadline = problem, deadline
+    def __init__(self, problem: Rows, budget: Budget) -> None:
+        self.problem, self.budget = problem, budget
         self.numbers = np.empty(0, dtype=np.int64)
         self.rows: NDArray[Any] = np.empty((0, problem.d), dtype=np.float32)
         self.sign = np.empty(0, dtype=np.int8)
@@ -87,16 +87,6 @@ class WorkSet:
         self.upper, self.weights, self.at = problem.R, np.empty(0), np.empty(0, dtype=np.int64)
         self.rounds = 0
         self.join(problem.map(sample, min(1.0, max(2_000, FIRST * (problem.d + 1)) / problem.n)))
-
-    @property
-    def late(self) -> bool:
-        """Whether the time limit has passed."""
-        return self.deadline is not None and time.perf_counter() > self.deadline
-
-    @property
-    def left(self) -> float | None:
-        """Seconds until the time limit."""
-        return None if self.deadline is None else max(self.deadline - time.perf_counter(), 1e-3)
 
     def join(self, found: list[Found]) -> bool:
         """Add rows to W, those that are farthest off and not in it yet; whether there were any."""
@@ -110,10 +100,13 @@ class WorkSet:
         self.sign = np.concatenate([self.sign, sign[new]])
         return len(new) > 0
 
-    def part(self) -> Problem:
-        """W as a problem in memory."""
-        options: dict[str, Any] = {"fit_intercept": self.problem.bias > 0, "intercept_scaling": "auto", "signed": True}
-        return make_problem(self.rows, self.sign.astype(np.float64), **options)
+    def part(self) -> HeldRows:
+        """W in memory, with a constant column that suits the search for its margin."""
+        return self.plain_part().rescaled("auto")
+
+    def plain_part(self) -> HeldRows:
+        """W in memory."""
+        return hold(self.rows, self.sign.astype(np.float64), fit_intercept=self.problem.bias > 0, signed=True)
 
     def bound_above(self, margin: Margin) -> None:
         """The margin of W bounds that of all rows."""
@@ -125,11 +118,11 @@ class WorkSet:
         p = self.problem
         full = np.append(theta, 0.0) if p.bias == 0 else np.append(theta[:-1], theta[-1] / p.bias)
         length = float(norm(full[:-1]))
-        pieces = -(-p.nbytes // PIECE)  # each may send its share, and somewhat more
-        found = p.map(worst, full, max(16, 4 * JOIN // pieces), enough)
+        most = max(16, 4 * JOIN // p.pieces)  # each may send its share, and somewhat more
+        found = p.map(worst, full, most, enough)
         self.rounds += 1
         wrong, low = sum(f.wrong for f in found), min(f.low for f in found) * p.scale
-        low = (low - abs(low) * (p.d + 8) * EPS) / length if length > 0 else 0.0
+        low = (low - abs(low) * (p.d + 8) * SPACING) / length if length > 0 else 0.0
         if self.lower == 0 and wrong < self.fewest:
             self.fewest, self.theta = wrong, theta / length if length > 0 else theta
         if low > self.lower:
@@ -143,38 +136,32 @@ class WorkSet:
         return Margin(self.lower, self.upper, self.theta.copy(), full, status, self.rounds, seconds)
 
 
-def settle_shards(problem: Sharded, deadline: float | None) -> tuple[Proof | None, WorkSet, bool]:
+def settle_elsewhere(problem: Rows, budget: Budget) -> tuple[Proof | None, WorkingSet, bool]:
     """A proof that the rows are separable or not, the bracket on the way, and whether the verdict is fragile."""
-    work = WorkSet(problem, deadline)
-    while work.rounds < ROUNDS and not work.late:
-        margin = find_margin(work.part(), 0.05, work.left, None)
+    work = WorkingSet(problem, budget)
+    while work.rounds < ROUNDS and not budget.late:
+        margin = find_margin(work.part(), 0.05, budget.left, None)
         work.bound_above(margin)
         theta = margin.theta
         if not margin.lower > 0:
-            proof, case = _settle_part(work)
+            part = work.plain_part()
+            proof, _ = settle(Case(part, budget))
             if proof is None:
                 return None, work, False
             if proof.claim is not Claim.SEPARABLE:
-                return _of_all(work, proof), work, is_fragile(case, proof)
+                return _of_all(work, proof), work, is_fragile(part, proof, budget)
             theta = np.array([float(t) for t in proof.theta or ()])
         grew = work.hold_against_all(theta, 0.5 * max(work.upper, 0.0))
         if work.lower > 0:
-            claim = Proof(Claim.SEPARABLE, problem.n, problem.d, problem.bias > 0, theta=tuple(work.theta.tolist()))
-            if check(claim, problem):
-                return claim, work, not all(problem.map(least_sturdy, work.theta))
+            proof = claim(problem, Claim.SEPARABLE, theta=tuple(work.theta.tolist()))
+            if proof is not None:
+                return proof, work, not all(problem.map(least_sturdy, work.theta))
         if not grew:
             break
     return None, work, False
 
 
-def _settle_part(work: WorkSet) -> tuple[Proof | None, Case]:
-    """The verdict on W alone."""
-    options: dict[str, Any] = {"fit_intercept": work.problem.bias > 0, "signed": True}
-    case = Case(make_problem(work.rows, work.sign.astype(np.float64), **options), work.deadline)
-    return case.settle(), case
-
-
-def _of_all(work: WorkSet, proof: Proof) -> Proof | None:
+def _of_all(work: WorkingSet, proof: Proof) -> Proof | None:
     """The proof for some rows as one for all: what it says beyond inseparability may hold of those rows only."""
     numbers = work.numbers[list(proof.rows or ())]
     order = np.argsort(numbers)
@@ -190,15 +177,15 @@ def _of_all(work: WorkSet, proof: Proof) -> Proof | None:
     return None
 
 
-def margin_of_shards(
-    problem: Sharded, rtol: float, time_limit: float | None, callback: Callable[[Progress], Any] | None
+def margin_elsewhere(
+    problem: Rows, rtol: float, budget: Budget, callback: Callable[[Progress], Any] | None
 ) -> Margin:
     """`max_margin` on rows that are elsewhere."""
     began = time.perf_counter()
-    work = WorkSet(problem, None if time_limit is None else began + time_limit)
+    work = WorkingSet(problem, budget)
     status = MarginStatus.ROUNDING
     while work.rounds < ROUNDS:
-        margin = find_margin(work.part(), rtol / 4, work.left, None)
+        margin = find_margin(work.part(), rtol / 4, budget.left, None)
         work.bound_above(margin)
         if margin.status is MarginStatus.NO_MARGIN:
             status, work.theta = MarginStatus.NO_MARGIN, margin.theta
@@ -211,7 +198,7 @@ def margin_of_shards(
         if callback is not None and callback(Progress(work.rounds, work.lower, work.upper, seconds)):
             status = MarginStatus.STOPPED
             break
-        if work.late:
+        if budget.late:
             status = MarginStatus.TIME_LIMIT
             break
         if not grew:

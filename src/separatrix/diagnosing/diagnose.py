@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.certify import Claim, Proof, check
-from separatrix.certify.reader import Index, Reader
+from separatrix.certify.reader import Reader
 from separatrix.data.frames import Design, design, is_frame
-from separatrix.data.memory import Problem, label, make_problem, read_labels
+from separatrix.data.labels import label, read_labels
+from separatrix.data.memory import HeldRows, hold, hold_signed
+from separatrix.data.problem import Problem, as_problem, decidable
+from separatrix.data.rows import Index
+from separatrix.deciding.budget import UNLIMITED, Budget, check_time_limit
 from separatrix.deciding.fragile import is_fragile
 from separatrix.deciding.kind import prove_kind
-from separatrix.deciding.margin import check_time_limit
 from separatrix.deciding.relations import Relations, independent_columns, spanning_columns
-from separatrix.deciding.search import DENSE, Case, rows_problem
 from separatrix.diagnosing.directions import directions
 from separatrix.diagnosing.report import Diagnosis, Kind, Pair, advise, explain, in_class
 
@@ -43,18 +45,18 @@ class Found:
 
 
 def diagnose(
-    X: Any, y: Any, *, fit_intercept: bool = True, missing: str = "error", time_limit: float | None = None
+    X: Any, y: Any = None, *, fit_intercept: bool = True, missing: str = "error", time_limit: float | None = None
 ) -> Diagnosis:
     """Whether the classes are completely separated, quasi-completely, or overlap, and which columns and rows cause it.
 
     Parameters
     ----------
-    X : data frame, dict of columns, array or CSR matrix
+    X : data frame, dict of columns, array, CSR matrix or Problem
         The columns of the model. Frames are those of pandas, polars and others through narwhals.
-    y : str or array-like
+    y : str or array-like, optional
         The name of the outcome's column in a frame, or one label per row; two classes or more.
     fit_intercept : bool, default=True
-        Whether the model has an intercept.
+        Whether the model has an intercept; a `Problem` says so itself.
     missing : {"error", "drop"}, default="error"
         For frames, what to do with rows that have missing values.
     time_limit : float, optional
@@ -84,29 +86,49 @@ def diagnose(
     """
     began = time.perf_counter()
     check_time_limit(time_limit)
-    deadline = None if time_limit is None else began + time_limit
+    budget = Budget.within(time_limit)
+    if isinstance(X, Problem):
+        with as_problem(X, y) as problem:
+            rows = decidable(problem).rows.whole
+            if rows is None:
+                raise ValueError("diagnose needs rows in memory; separate() decides on those of files and clusters.")
+            codes = (rows.sign > 0).astype(np.int64)
+            found = diagnosis_of(rows, codes, rows.classes, problem.table, budget)
+            return replace(found, seconds=time.perf_counter() - began)
     table: Design | None = None
     if is_frame(X):
         table = design(X, y, missing=missing)
-        X, y, names = table.X, table.y, [term.name for term in table.terms]
-    else:
-        if isinstance(y, str):
-            way = "read the file into a data frame first" if isinstance(X, str | Path) else "pass one label per row"
-            raise ValueError(f"y is the column name {y!r}, but X is no data frame; {way}.")
-        names = None
+        X, y = table.X, table.y
+    elif isinstance(y, str):
+        way = "read the file into a data frame first" if isinstance(X, str | Path) else "pass one label per row"
+        raise ValueError(f"y is the column name {y!r}, but X is no data frame; {way}.")
+    elif y is None:
+        raise TypeError("y is missing: give the labels, or a Problem in place of X and y.")
     labels, classes = read_labels(y)
     _check_classes(classes)
     # With more than two classes the first against the rest: what is checked here is X.
-    problem = make_problem(X, labels if len(classes) == 2 else labels == classes[0], fit_intercept=fit_intercept)
-    names = [f"x{j}" for j in range(problem.d)] if names is None else names
-    names = [*names, INTERCEPT] if fit_intercept else names
-    kept, relations = _independent(problem, deadline)
+    rows = hold(X, labels if len(classes) == 2 else labels == classes[0], fit_intercept=fit_intercept)
+    found = diagnosis_of(rows, np.searchsorted(classes, labels), classes, table, budget)
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+def diagnosis_of(
+    problem: HeldRows,
+    codes: NDArray[Any],
+    classes: NDArray[Any],
+    table: Design | None = None,
+    budget: Budget = UNLIMITED,
+) -> Diagnosis:
+    """What was proven of the rows, in the user's names; `codes` are places in `classes`, one per row."""
+    began = time.perf_counter()
+    names = [f"x{j}" for j in range(problem.d)] if table is None else [term.name for term in table.terms]
+    names = [*names, INTERCEPT] if problem.bias else names
+    kept, relations = _independent(problem, budget)
     aliased = _in_words(problem, kept, relations, names)
-    codes = np.searchsorted(classes, labels)
     if len(classes) == 2:
-        found, columns, fragile, pairs = _binary(problem, kept, relations, names, deadline)
+        found, columns, fragile, pairs = _binary(problem, kept, relations, names, budget)
     else:
-        found, columns, fragile, pairs = _multinomial(problem, codes, classes, kept, names, deadline)
+        found, columns, fragile, pairs = _multinomial(problem, codes, classes, kept, names, budget)
     facts = explain(found.kind, columns, problem, codes, classes, names, table)
     rows = found.separated if table is None else table.rows[found.separated]
     return Diagnosis(
@@ -137,22 +159,22 @@ def _check_classes(classes: NDArray[Any]) -> None:
         )
 
 
-def _independent(problem: Problem, deadline: float | None) -> tuple[Index, Relations]:
+def _independent(problem: HeldRows, budget: Budget) -> tuple[Index, Relations]:
     """Columns kept, and the others as exact combinations of earlier ones; the intercept comes first.
 
     Where there are columns enough to span everything, which ones is all that is asked: coefficients would be many.
     """
     reader = Reader(problem)
-    if problem.n * reader.D > DENSE:
+    if problem.n * reader.D > budget.entries:
         return np.arange(reader.D), {}
     order = np.concatenate([np.arange(problem.d, reader.D), np.arange(problem.d)])
     spanning = spanning_columns(reader, order) if reader.D > problem.n + FEW else None
     if spanning is not None:
         return spanning, {}
-    return independent_columns(reader, np.arange(problem.n), order=order, deadline=deadline)
+    return independent_columns(reader, np.arange(problem.n), order=order, budget=budget)
 
 
-def _in_words(problem: Problem, kept: Index, relations: Relations, names: list[str]) -> dict[str, str]:
+def _in_words(problem: HeldRows, kept: Index, relations: Relations, names: list[str]) -> dict[str, str]:
     """Each aliased column by name, and what it equals."""
     aliased, D = {}, len(names)
     reader = Reader(problem)
@@ -169,37 +191,36 @@ def _term(c: Any, name: str) -> str:
     return {1: name, -1: f"-{name}"}.get(c, f"{float(c):.6g}·{name}")
 
 
-def _find(problem: Problem, deadline: float | None) -> tuple[Found, bool]:
-    case = Case(problem, deadline)
-    proof = prove_kind(case)
+def _find(problem: HeldRows, budget: Budget) -> tuple[Found, bool]:
+    proof = prove_kind(problem, budget)
     every, none = np.arange(problem.n), np.empty(0, dtype=np.int64)
     if proof is None or proof.claim is Claim.INSEPARABLE:
         return Found(Kind.UNDECIDED, proof, none), False
-    fragile = is_fragile(case, proof, kind=True)
+    fragile = is_fragile(problem, proof, budget, kind=True)
     if proof.claim is Claim.SEPARABLE:
         return Found(Kind.COMPLETE, proof, every), fragile
     if proof.claim is Claim.OVERLAP:
         return Found(Kind.OVERLAP, proof, none), fragile
-    return Found(Kind.QUASI_COMPLETE, proof, np.flatnonzero(case.reader.signs(proof.theta or ()) > 0)), fragile
+    return Found(Kind.QUASI_COMPLETE, proof, np.flatnonzero(Reader(problem).signs(proof.theta or ()) > 0)), fragile
 
 
 def _binary(
-    problem: Problem, kept: Index, relations: Relations, names: list[str], deadline: float | None
+    problem: HeldRows, kept: Index, relations: Relations, names: list[str], budget: Budget
 ) -> tuple[Found, dict[str, str], bool, tuple[Pair, ...]]:
     """Two classes: the kind on the kept columns, the proof extended to all of them."""
     reader, only = Reader(problem), problem
     if len(kept) < reader.D:
-        only = rows_problem(reader.dense(np.arange(problem.n), kept), problem.classes)
-    found, fragile = _find(only, deadline)
+        only = hold_signed(reader.dense(np.arange(problem.n), kept), problem.classes)
+    found, fragile = _find(only, budget)
     if only is not problem and found.proof is not None:
         found = replace(found, proof=_extended(found.proof, problem, kept, relations))
     undecided = found.kind is Kind.UNDECIDED
-    where = ["?"] * len(kept) if undecided else directions(Reader(only), found.separated, deadline)
+    where = ["?"] * len(kept) if undecided else directions(Reader(only), found.separated, budget)
     columns = dict.fromkeys(names, "aliased") | {names[j]: sign for j, sign in zip(kept, where, strict=True)}
     return found, columns, fragile, ()
 
 
-def _extended(proof: Proof, problem: Problem, kept: Index, aliased: Relations) -> Proof | None:
+def _extended(proof: Proof, problem: HeldRows, kept: Index, aliased: Relations) -> Proof | None:
     """The proof on the kept columns as one on all: aliased ones get coefficient 0, and lean on what they equal."""
     name = kept.tolist()
     theta = None
@@ -223,17 +244,17 @@ def _extended(proof: Proof, problem: Problem, kept: Index, aliased: Relations) -
 
 
 def _multinomial(
-    problem: Problem,
+    problem: HeldRows,
     codes: NDArray[Any],
     classes: NDArray[Any],
     kept: Index,
     names: list[str],
-    deadline: float | None,
+    budget: Budget,
 ) -> tuple[Found, dict[str, str], bool, tuple[Pair, ...]]:
     """The stacked system with the first class as reference, and every pair of classes by itself."""
     reader = Reader(problem)
     n, width, others = problem.n, len(kept), len(classes) - 1
-    if n * others * width * others > DENSE:
+    if n * others * width * others > budget.entries:
         raise ValueError(
             f"the multinomial system of {n} rows, {width} columns and {others + 1} classes is too large; "
             "diagnose two classes at a time."
@@ -245,10 +266,10 @@ def _multinomial(
             stack[i, slot, own] = A[i]
             stack[i, slot, k] = -A[i]
     Z = stack[:, :, 1:].reshape(n * others, others * width)
-    stacked = rows_problem(Z, classes)
-    found, _ = _find(stacked, deadline)
+    stacked = hold_signed(Z, classes)
+    found, _ = _find(stacked, budget)
     where = (
-        ["?"] * Z.shape[1] if found.kind is Kind.UNDECIDED else directions(Reader(stacked), found.separated, deadline)
+        ["?"] * Z.shape[1] if found.kind is Kind.UNDECIDED else directions(Reader(stacked), found.separated, budget)
     )
     columns = {}
     place = {int(j): at for at, j in enumerate(kept)}
@@ -260,7 +281,7 @@ def _multinomial(
     for first, second in combinations(range(others + 1), 2):
         inside = (codes == first) | (codes == second)
         rows = A[inside] * np.where(codes[inside] == second, 1.0, -1.0)[:, None]
-        pair, hangs = _find(rows_problem(rows, classes[[first, second]]), deadline)
+        pair, hangs = _find(hold_signed(rows, classes[[first, second]]), budget)
         pairs.append(Pair(label(classes[first]), label(classes[second]), pair.kind))
         fragile |= hangs  # the stack repeats each entry, so only the pairs can tell
     owners = np.unique(found.separated // others)

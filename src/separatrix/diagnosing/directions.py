@@ -2,8 +2,8 @@
 
 The likelihood of logistic regression never falls along a direction of this cone, so a coefficient that is 0 throughout
 has a finite estimate, and one that is not runs off. On the face F of rows that every θ of the cone leaves at zero,
-θ_K = -Mθ_N (see `faces`), so the cone is that of the rows off F in the unknowns θ_N, where it has an interior; each
-coefficient is a linear functional gᵀθ_N. It takes a sign if and only if the rows off F and ±g together can be
+θ_K = -Mθ_N (see `deciding.kind`), so the cone is that of the rows off F in the unknowns θ_N, where it has an interior;
+each coefficient is a linear functional gᵀθ_N. It takes a sign if and only if the rows off F and ±g together can be
 separated, which is the question this package answers.
 """
 
@@ -15,19 +15,22 @@ from fractions import Fraction
 import numpy as np
 
 from separatrix.certify import Claim
-from separatrix.certify.reader import Index, Reader, as_floats, as_integers
-from separatrix.data.memory import Vector
+from separatrix.certify.reader import Reader, as_floats, as_integers
+from separatrix.data.memory import hold_signed
+from separatrix.data.rows import Index, Vector
+from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms
-from separatrix.deciding.newton import Path
-from separatrix.deciding.relations import independent_columns
-from separatrix.deciding.search import TINY, Case, equilibrated, rows_problem
+from separatrix.deciding.newton import NewtonPath
+from separatrix.deciding.relations import Relations, independent_columns
+from separatrix.deciding.scaling import equilibrated
+from separatrix.deciding.search import Case, settle
 
 SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
 LIKELY = 5  # points that are looked at exactly
-EXACT = 10 * TINY  # rows times unknowns squared up to which signs are settled in rational arithmetic
+TIMES = 10  # what is tiny, and rational arithmetic settles, is so many times as much here: rows times unknowns squared
 
 
-def directions(reader: Reader, separated: Index, deadline: float | None = None) -> list[str]:
+def directions(reader: Reader, separated: Index, budget: Budget = UNLIMITED) -> list[str]:
     """One of "0", "+", "-", "either" or "?" (not settled in time) per column; `separated` are the rows off the face.
 
     The columns must be independent over all rows: leave aliased ones out.
@@ -36,7 +39,9 @@ def directions(reader: Reader, separated: Index, deadline: float | None = None) 
     if len(separated) == 0:
         return ["0"] * D
     on_face = np.setdiff1d(np.arange(reader.n), separated)
-    K, relations = independent_columns(reader, on_face) if len(on_face) else (np.empty(0, dtype=np.int64), {})
+    K, relations = np.empty(0, dtype=np.int64), Relations()
+    if len(on_face):
+        K, relations = independent_columns(reader, on_face, budget=budget)
     N = np.setdiff1d(np.arange(D), K)
     g = [[Fraction(0)] * len(N) for _ in range(D)]  # θ_j = g_jᵀθ_N
     place = {int(j): at for at, j in enumerate(N)}
@@ -45,7 +50,7 @@ def directions(reader: Reader, separated: Index, deadline: float | None = None) 
     for j, terms in relations.items():
         for k, c in terms.items():
             g[k][place[j]] = -c
-    cone = _Cone(reader, separated, K, N, g, deadline)
+    cone = _Cone(reader, separated, K, N, g, budget)
     out = []
     for functional in g:
         if not any(functional):
@@ -60,14 +65,14 @@ class _Cone:
     """The open cone of the rows off the face, and points of it met so far."""
 
     def __init__(
-        self, reader: Reader, rows: Index, K: Index, N: Index, g: list[list[Fraction]], deadline: float | None
+        self, reader: Reader, rows: Index, K: Index, N: Index, g: list[list[Fraction]], budget: Budget
     ) -> None:
-        self.deadline = deadline
+        self.budget = budget
         self.reader, self.rows, self.K, self.N, self.g = reader, rows, K, N, g
         G = np.array([[float(c) for c in line] for line in g])
         A = reader.dense(rows, np.arange(reader.D))
         self.Z = A @ G if len(K) else A[:, N]
-        self.exact = len(rows) * len(N) ** 2 <= EXACT
+        self.exact = len(rows) * len(N) ** 2 <= TIMES * budget.tiny
         self.sparse = [[(j, c) for j, c in enumerate(column) if c] for column in zip(*g, strict=True)]
         self.whole = self._whole_rows() if self.exact else []
         self.points: list[list[Fraction]] = []
@@ -97,10 +102,10 @@ class _Cone:
 
     def _sturdy_points(self, G: Vector) -> Iterator[list[Fraction]]:
         """A point well inside, and for each coefficient the point across its zero where that is still inside."""
-        scaled = equilibrated(rows_problem(self.Z, np.array([0, 1])))
+        scaled = equilibrated(hold_signed(self.Z, np.array([0, 1])))
         inside = None
         with np.errstate(all="ignore"):
-            for step in Path(scaled).walk():
+            for step in NewtonPath(scaled).steps_on():
                 if step.lowest > 0:
                     inside = (step.theta * scaled.kappa)[: len(self.N)]
                 if step.lowest > 0.3 or step.steps >= 60:
@@ -150,7 +155,7 @@ class _Cone:
             return False
         if self.exact:
             try:
-                theta, lam = face([*self.whole, extra], self.deadline)
+                theta, lam = face([*self.whole, extra], self.budget.deadline)
             except OutOfTimeError:
                 return None
             if any(lam):
@@ -158,8 +163,8 @@ class _Cone:
             self.points.append(theta)
             return True
         row = np.array([[float(sign * c) for c in functional]])
-        case = Case(rows_problem(np.vstack([self.Z, row / abs(row).max()]), np.array([0, 1])), self.deadline)
-        proof = None if case.late else case.settle()
+        rows = hold_signed(np.vstack([self.Z, row / abs(row).max()]), np.array([0, 1]))
+        proof = None if self.budget.late else settle(Case(rows, self.budget))[0]
         if proof is None:
             return None
         if proof.claim is not Claim.SEPARABLE:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from separatrix.certify import Proof
 from separatrix.data.frames import Design
-from separatrix.data.memory import Problem, label
+from separatrix.data.labels import label
+from separatrix.data.memory import HeldRows
 from separatrix.plot import coefficients
 from separatrix.reporting.status import Word
 
@@ -252,7 +253,7 @@ def some(rows: NDArray[np.int64], most: int = 8) -> str:
 def explain(
     kind: Kind,
     columns: Mapping[str, str],
-    problem: Problem,
+    problem: HeldRows,
     codes: NDArray[Any],
     classes: NDArray[Any],
     names: list[str],
@@ -262,7 +263,7 @@ def explain(
     if kind not in (Kind.COMPLETE, Kind.QUASI_COMPLETE) or problem.sparse:
         return ()
     target = "y" if table is None else table.target
-    X = problem.rows[0]
+    X = problem.arrays[0]
     facts = []
     for j in range(problem.d):
         own = [names[j]] if len(classes) == 2 else [in_class(names[j], c, classes[0]) for c in classes[1:]]

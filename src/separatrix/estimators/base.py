@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.certify import Proof
 from separatrix.core.rows import norm
-from separatrix.data.memory import Vector
+from separatrix.data.rows import Vector
 from separatrix.deciding.separate import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.walking.run import hyperplane
@@ -234,7 +234,7 @@ def verdict_clauses(verdict: Verdict | None, advice: str) -> tuple[str, str]:
     }[verdict]
 
 
-def nearest(m: Vector, w: Vector) -> float:
+def closest_row(m: Vector, w: Vector) -> float:
     """The distance of the nearest row to the hyperplane, min_i m_i/‖w‖; NaN at w = 0."""
     length = float(norm(w))
     return float(m.min()) / length if length > 0 else np.nan

@@ -18,16 +18,16 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.data.memory import Vector
+from separatrix.data.rows import Vector
 from separatrix.estimators.callbacks import with_callbacks
 from separatrix.estimators.shared import described
 from separatrix.estimators.walking import Best, WalkingClassifier
 from separatrix.walking.engines import Gram
-from separatrix.walking.loop import check_count
 from separatrix.walking.methods import parse_method
 from separatrix.walking.run import Status
+from separatrix.walking.solve import check_count
 
-ENDLESS = "separable: the loss has no finite minimum, more iterations only lengthen θ"
+UNBOUNDED = "separable: the loss has no finite minimum, more iterations only lengthen θ"
 Scaling = float | Literal["auto"]
 
 
@@ -112,7 +112,7 @@ class BatchClassifier(WalkingClassifier):
             labels,
             np.ones(len(y), dtype=bool) if weight is None else weight > 0,
             [f"{run.n_iter:,} iterations" for run in runs],
-            Status.SEPARATED.message if isinf(gamma) else ENDLESS,
+            Status.SEPARATED.message if isinf(gamma) else UNBOUNDED,
         )
         if tasks is not None:
             tasks.end()

@@ -53,12 +53,12 @@ class Tasks:
             max_subtasks=steps if one else len(labels), sequential_subtasks=one
         )
         self.root.call_on_fit_task_begin(estimator=estimator, **told)
-        self.problems = [Problem(self, self.root, told, classes, alone=True)]
+        self.problems = [Task(self, self.root, told, classes, alone=True)]
         if one:
             self.problems[0].begin()
         else:
             self.problems = [
-                Problem(
+                Task(
                     self,
                     self.root.subcontext(task_name=f"class {k} against the rest", task_id=k, max_subtasks=steps),
                     told | {"y": partial(_signs, labels, k)},  # made when a callback asks for it
@@ -74,7 +74,7 @@ class Tasks:
         self.root.call_on_fit_task_end(estimator=self.estimator, reconstruction_attributes={}, **self.told)
 
 
-class Problem:
+class Task:
     """One problem under way: each call ends the task that led to this iterate and begins the next."""
 
     def __init__(self, tasks: Tasks, context: Any, told: dict[str, Any], classes: Any, alone: bool = False) -> None:

@@ -9,14 +9,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from separatrix.estimators.base import FitStatus, OneVsRest, nearest, one_or_all, positives, scores
+from separatrix.core.constants import ENDLESS
+from separatrix.estimators.base import FitStatus, OneVsRest, closest_row, one_or_all, positives, scores
 from separatrix.estimators.batch import Scaling
 from separatrix.estimators.callbacks import watched, with_callbacks
 from separatrix.estimators.shared import described
 from separatrix.estimators.walking import WalkingClassifier
 from separatrix.walking.engines import Gram
-from separatrix.walking.loop import ENDLESS, check_count
 from separatrix.walking.run import Status
+from separatrix.walking.solve import check_count
 
 
 @described
@@ -230,7 +231,7 @@ class Perceptron(WalkingClassifier):
         self._sweeps = sweeps + 1
         found = scores(X, self.coef_, self.intercept_)
         low = [label * found[:, k] for k, label in enumerate(labels)]
-        self.margin_ = one_or_all([nearest(m, w) for m, w in zip(low, self.coef_, strict=True)])
+        self.margin_ = one_or_all([closest_row(m, w) for m, w in zip(low, self.coef_, strict=True)])
         wrong = max(int((m <= 0).sum()) for m in low)
         self.__dict__.pop("proof_", None)
         self.separated_ = wrong == 0

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.rows import norm
-from separatrix.data.memory import Vector, row_lengths
+from separatrix.data.arrays import row_lengths
+from separatrix.data.rows import Vector
 from separatrix.deciding.separate import Verdict
 from separatrix.estimators.base import (
     LinearClassifier,
     OneVsRest,
     Outcome,
+    closest_row,
     doubtful,
-    nearest,
     one_or_all,
     scores,
     verdict_clauses,
@@ -106,7 +107,7 @@ class WalkingClassifier(LinearClassifier):
         for k, run in enumerate(self.runs_):
             m, w = (labels[k] * found[:, k])[live], self.coef_[k]
             wrong = int((~(m > 0)).sum())
-            margins.append(nearest(m, w))
+            margins.append(closest_row(m, w))
             right = wrong == 0 and not doubtful(lengths(), m, w, float(self.intercept_[k]))
             left = f"{wrong:,} of {rows:,} rows are still on the wrong side after {counts[k]}"
             if right:

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.deciding.margin import Margin, MarginStatus
-from separatrix.deciding.separate import Verdict, max_margin
+from separatrix.deciding.max_margin import max_margin
+from separatrix.deciding.separate import Verdict
 from separatrix.estimators.base import LinearClassifier, Outcome, one_or_all, scores, verdict_clauses
 from separatrix.estimators.callbacks import Tasks, watched, with_callbacks
 from separatrix.estimators.shared import described

@@ -26,7 +26,8 @@ from separatrix.lab.spec import (
     Ratio,
     paper_entries,
 )
-from separatrix.walking.methods import TABLE, nearest, parse_method
+from separatrix.reporting.hints import did_you_mean
+from separatrix.walking.methods import TABLE, parse_method
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Book:
             hits = [e for key, e in self.experiments.items() if name in ("all", key) or key.startswith(f"{name}-")]
             if not hits:
                 ids = ", ".join(self.experiments)
-                raise ValueError(f"no experiment {name!r}{nearest(name, self.experiments)}; there are: all, {ids}.")
+                hint = did_you_mean(name, self.experiments)
+                raise ValueError(f"no experiment {name!r}{hint}; there are: all, {ids}.")
             found |= {e.id: e for e in hits}
         return list(found.values())
 
@@ -129,14 +131,15 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
         if name not in known:
             raise ValueError(f"{where} has no {name}.")
     if known["kind"] not in KINDS:
-        raise ValueError(f"{where}: unknown kind {known['kind']!r}{nearest(known['kind'], KINDS)}; {', '.join(KINDS)}.")
+        hint = did_you_mean(known["kind"], KINDS)
+        raise ValueError(f"{where}: unknown kind {known['kind']!r}{hint}; {', '.join(KINDS)}.")
     parts: tuple[tuple[str, type[Any]], ...] = (("panels", Panel), ("counts", Count), ("ratios", Ratio))
     for name, part in parts:
         known[name] = tuple(part(**_fields(part, one, f"{where}, {name}")) for one in known.get(name, ()))
     experiment = Experiment(id=key, **known)
     for panel in experiment.panels:
         if panel.metric not in METRICS:
-            raise ValueError(f"{where}: unknown metric {panel.metric!r}{nearest(panel.metric, METRICS)}.")
+            raise ValueError(f"{where}: unknown metric {panel.metric!r}{did_you_mean(panel.metric, METRICS)}.")
     for method, gamma in _runs(experiment):
         try:
             parse_method(method, gamma)
@@ -144,7 +147,8 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
             raise ValueError(f"{where}: {error}") from None
     for name in experiment.names():
         if name not in data:
-            raise ValueError(f"{where}: no data entry {name!r}{nearest(name, data)}; there are: {', '.join(data)}.")
+            hint = did_you_mean(name, data)
+            raise ValueError(f"{where}: no data entry {name!r}{hint}; there are: {', '.join(data)}.")
     kind = KINDS[experiment.kind]
     for name in kind.needs:
         if not (experiment.names() if name == "data" else getattr(experiment, name)):
@@ -154,7 +158,8 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
     rows = [count.label for count in experiment.counts]
     for name in (name for ratio in experiment.ratios for name in (ratio.slower, ratio.faster)):
         if name not in rows:
-            raise ValueError(f"{where}: a ratio names {name!r}{nearest(name, rows)}; counts are: {', '.join(rows)}.")
+            hint = did_you_mean(name, rows)
+            raise ValueError(f"{where}: a ratio names {name!r}{hint}; counts are: {', '.join(rows)}.")
     for n in experiment.sizes:
         if _whole(n, f"{where}, sizes") < 2:
             raise ValueError(f"{where}: sizes start at 2, got {n}.")
@@ -179,7 +184,7 @@ def _fields(kind: type[Any], entry: Any, where: str, without: tuple[str, ...] = 
     known = {}
     for name, value in entry.items():
         if name not in hints:
-            raise ValueError(f"{where}: unknown name {name!r}{nearest(name, hints)}; names: {', '.join(hints)}.")
+            raise ValueError(f"{where}: unknown name {name!r}{did_you_mean(name, hints)}; names: {', '.join(hints)}.")
         wanted = _plain_types(hints[name])
         whole_as_float = float in wanted and isinstance(value, int) and not isinstance(value, bool)
         given = float(value) if whole_as_float and int not in wanted else value

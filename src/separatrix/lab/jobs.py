@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.memory import Problem, make_problem
+from separatrix.data.memory import HeldRows, hold
 from separatrix.lab.samples import Sample
 from separatrix.lab.store import Job, Result
-from separatrix.walking.checkpoint import Checkpoint, fingerprint
+from separatrix.walking.checkpoint import Checkpoint
 from separatrix.walking.engines import choose
 from separatrix.walking.engines.gram import fill_columns
-from separatrix.walking.loop import Walk, solve
+from separatrix.walking.loop import Walk
 from separatrix.walking.methods import TABLE, Method, parse_method
+from separatrix.walking.solve import solve
 from separatrix.walking.trace import Recorder
 
 SEED = 0  # of the perceptron's order, which is cyclic
@@ -36,17 +37,17 @@ class Work:
     """
 
     name: str
-    perform: Callable[[Job, Sample, Problem, Checkpoint | None, Tell], Result]
+    perform: Callable[[Job, Sample, HeldRows, Checkpoint | None, Tell], Result]
     share: float
     resumes: bool = False
 
 
-def about(problem: Problem) -> dict[str, Any]:
+def about(problem: HeldRows) -> dict[str, Any]:
     """n (repeated rows counted), d, R, and a digest of the rows."""
-    return {"n": round(problem.size), "d": problem.d, "R": problem.R, "rows": fingerprint(problem)}
+    return {"n": round(problem.size), "d": problem.d, "R": problem.R, "rows": problem.fingerprint()}
 
 
-def on_columns(problem: Problem, method: Method) -> bool:
+def on_columns(problem: HeldRows, method: Method) -> bool:
     """Whether a run takes all columns of G beforehand, shared by all runs on these rows.
 
     At a finite step size the last bits of a product depend on which columns are there, and large steps make more of
@@ -66,7 +67,7 @@ def warm_up() -> None:
                 solve(X, y, name, engine=engine, max_iter=3, sample_weight=np.full(64, 2.0))
 
 
-def walk(job: Job, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def walk(job: Job, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """One run with its trace; it continues from the checkpoint of an interrupted one."""
     warm_up()
     method = parse_method(job.method, job.step_size)
@@ -99,11 +100,11 @@ def walk(job: Job, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) 
     return Result(about(problem) | facts, {name: done.trace[name] for name in COLUMNS})
 
 
-def walk_rows(job: Job, sample: Sample, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def walk_rows(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """One run on these rows; the perceptron takes no weights, and visits rows as often instead."""
     if sample.weight is not None and TABLE[job.method][2]:
         often = sample.weight.astype(int)
-        problem = make_problem(np.repeat(sample.X, often, axis=0), np.repeat(sample.y, often))
+        problem = hold(np.repeat(sample.X, often, axis=0), np.repeat(sample.y, often))
     return walk(job, problem, checkpoint, tell)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.files import labelled
-from separatrix.data.memory import Problem, make_problem
+from separatrix.data.memory import HeldRows, hold
 from separatrix.datasets import load
 from separatrix.lab.spec import IMAGES, MADE, DataEntry
 from separatrix.theory import two_samples, worst_case
@@ -34,9 +34,9 @@ class Sample:
     weight: NDArray[np.float64] | None
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> HeldRows:
         """The rows checked, ready for the engines."""
-        return make_problem(self.X, self.y, sample_weight=self.weight)
+        return hold(self.X, self.y, sample_weight=self.weight)
 
 
 def at_hand(entry: DataEntry, found: Collection[str]) -> DataEntry:

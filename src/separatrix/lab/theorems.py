@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted, two_samples
-from separatrix.walking.loop import solve
 from separatrix.walking.run import Iterate
+from separatrix.walking.solve import solve
 
 
 def theorem_tables() -> list[Table]:

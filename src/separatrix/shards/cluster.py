@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data.arrays import rows_of
 from separatrix.data.labels import HeldLabels, LabelSlice
-from separatrix.data.memory import rows_of
+from separatrix.data.rows import ClusterError
 from separatrix.data.sources import Held, Joined, Slice, Source
-from separatrix.shards.messages import ClusterError, Plan, Query
+from separatrix.shards.messages import Plan, Query
 from separatrix.shards.shard import Shard
 
 TICK = 0.25  # seconds between two looks at whether a silent worker is still there
@@ -68,8 +69,8 @@ def make_shard(part: Part, held: Any, total: int, threads: int) -> Shard:
         return Shard(rows, y, part.weight, part.first, total, threads=threads)
     chunks: list[Held] = []
     for X in held[0]:
-        chunks.append(hold(X, part.first + sum(chunk.n for chunk in chunks)))
-    n = sum(chunk.n for chunk in chunks)
+        chunks.append(chunk(X, part.first + sum(held.n for held in chunks)))
+    n = sum(held.n for held in chunks)
     if n != part.last - part.first:
         raise ValueError(f"X has {n} rows where {part.last - part.first} were announced (from row {part.first}).")
     source = chunks[0] if len(chunks) == 1 else Joined(chunks)
@@ -96,7 +97,7 @@ def cut(X: Any, lo: int, hi: int) -> Any:
     return X[lo:hi]
 
 
-def hold(X: Any, first: int = 0) -> Held:
+def chunk(X: Any, first: int = 0) -> Held:
     """One chunk as a source; its rows are counted from `first` in complaints."""
     arrays, n, d, _ = rows_of(X, first)
     short = len(arrays) == 1 and getattr(X, "dtype", None) in (np.float32, np.float16)
@@ -127,6 +128,7 @@ class Remote:
         self.client, self.parts, self.total = client, list(parts), total
         self.bounds = [p.first for p in parts] + [total]
         self.restore: Callable[[int], None] | None = None
+        self.begun_by: Any = None
         self.surveyed = False
         self.rebuilding = 0
         workers = sorted(self._workers())

@@ -1,4 +1,4 @@
-"""Dask arrays, frames and lists of files as a problem that a cluster holds."""
+"""Dask arrays, frames and lists of files as rows that a cluster holds."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.memory import check_weights
+from separatrix.data.arrays import check_weights
+from separatrix.data.open import is_path, open_files
 from separatrix.data.sources import Slice
-from separatrix.shards.cluster import Part, Remote, futures, hold, is_dask, warm
+from separatrix.shards.cluster import Part, Remote, chunk, futures, is_dask, warm
 from separatrix.shards.layout import align, thin
-from separatrix.shards.local import is_path, open_files
-from separatrix.shards.sharded import Sharded
+from separatrix.shards.sharded import ShardedRows
 
 MOST = 16  # shards on a worker, so that rows need not move; each costs a little per iteration
 
@@ -24,8 +24,8 @@ def is_frame(x: Any) -> bool:
     return frames is not None and isinstance(x, frames.DataFrame | frames.Series)
 
 
-def client_if_any() -> Any:
-    """The Dask client of the context, or None."""
+def client_for(*, needed: bool) -> Any:
+    """The Dask client of the context; where there is none, None or how to make one."""
     try:
         from distributed import default_client
     except ImportError:
@@ -33,21 +33,16 @@ def client_if_any() -> Any:
     try:
         return default_client()
     except ValueError:
+        if needed:
+            way = "`from dask.distributed import Client; client = Client()` first"
+            raise ValueError(f"Dask data need a client: {way}.") from None
         return None
-
-
-def current_client() -> Any:
-    """The Dask client of the context, or how to make one."""
-    client = client_if_any()
-    if client is None:
-        raise ValueError("Dask data need a client: `from dask.distributed import Client; client = Client()` first.")
-    return client
 
 
 def open_cluster(
     client: Any, X: Any, y: Any, sample_weight: Any, limit: int | None, *, fit_intercept: bool, intercept_scaling: Any
-) -> Sharded:
-    """Dask arrays, Dask frames or files as a problem held by the cluster."""
+) -> ShardedRows:
+    """Dask arrays, Dask frames or files as rows held by the cluster."""
     if limit is not None:
         raise ValueError("memory_limit is for files read here; Dask workers have limits of their own.")
     workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
@@ -66,7 +61,7 @@ def open_cluster(
             starts, homes = thin(chunks, n, workers), []
         short = rows.dtype in (np.float32, np.float16)
         if rows.dtype.kind in "fiub":
-            warm(hold(np.zeros((2, 2), dtype=rows.dtype)))
+            warm(chunk(np.zeros((2, 2), dtype=rows.dtype)))
     weight = None
     if sample_weight is not None:
         weight = check_weights(sample_weight.compute() if is_dask(sample_weight) else sample_weight, n)
@@ -77,7 +72,7 @@ def open_cluster(
         weights = None if weight is None else weight[lo:hi]
         parts.append(Part(lo, hi, rows, labels, weights, tuple(homes), home))
     team = Remote(client, parts, n)
-    return Sharded(team, d, short, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+    return ShardedRows.of(team, d, short, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
 
 
 def homes_of(client: Any, rows: Any) -> list[str]:

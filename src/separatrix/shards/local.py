@@ -1,99 +1,57 @@
-"""Files of rows → a team in this process that stays below a memory limit."""
+"""Files of rows → shards in this process that stay below a memory limit."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from separatrix.core.rows import BLOCK
-from separatrix.data.labels import BinaryLabels, HeldLabels, JoinedLabels, Labels, open_parquet
-from separatrix.data.memory import Vector, check_weights
-from separatrix.data.sources import Binary, Joined, Source, open_npy
+from separatrix.data.arrays import check_weights
+from separatrix.data.labels import Labels
+from separatrix.data.rows import Vector
+from separatrix.data.sources import Source
 from separatrix.shards.layout import leaves
 from separatrix.shards.shard import PIECE, Shard
-from separatrix.shards.sharded import Local
+from separatrix.shards.sharded import ShardedRows
 
-UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 WORK = 120 << 20  # bytes for code compiled on the way and for small arrays
 LAZY, PLAIN = 18, 3  # bytes kept per row: with bounds on its margin, or sign and side alone
 
 
-def is_path(X: Any) -> bool:
-    """Whether this names a file, or several."""
-    if isinstance(X, list | tuple) and X:
-        return all(isinstance(x, str | os.PathLike) for x in X)
-    return isinstance(X, str | os.PathLike)
+class Local:
+    """Shards in this process."""
+
+    name = "files"
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self.shards = list(shards)
+        self.begun_by: Any = None
+        self.bounds = [s.first for s in self.shards] + [self.shards[-1].total]
+
+    def ask(self, method: str, *args: Any) -> list[Any]:
+        """The answers of all shards, one after the other: each has threads of its own."""
+        return [getattr(shard, method)(*args) for shard in self.shards]
+
+    def ask_one(self, k: int, method: str, *args: Any) -> Any:
+        """The answer of shard k."""
+        return getattr(self.shards[k], method)(*args)
+
+    def rebuilt(self, restore: Callable[[int], None] | None) -> None:
+        """Nothing is lost here that this process would outlive."""
+
+    def close(self) -> None:
+        """End their threads."""
+        for shard in self.shards:
+            shard.close()
 
 
-def paths_of(X: Any) -> list[str]:
-    """The files named, one or several."""
-    return [os.fspath(x) for x in X] if isinstance(X, list | tuple) else [os.fspath(X)]
-
-
-def bytes_of(limit: Any) -> int:
-    """A number of bytes, or text such as "1GB" (10⁹) and "1GiB" (2³⁰)."""
-    if isinstance(limit, int | float) and not isinstance(limit, bool) and limit > 0:
-        return int(limit)
-    found = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?)(i?)B?\s*", limit, re.IGNORECASE) if isinstance(limit, str) else None
-    if found is None or found[1].count(".") > 1 or found[1] == "." or not float(found[1]) > 0:
-        raise ValueError(f'memory_limit must be a number of bytes or text such as "1GB", got {limit!r}.')
-    unit = UNITS[found[2].upper()]
-    return int(float(found[1]) * (2 ** (10 * "KMGT".index(found[2].upper()) + 10) if found[3] and found[2] else unit))
-
-
-def open_files(X: Any, y: Any) -> tuple[Source, Labels]:
-    """The rows and labels in these files, checked for shape and type."""
-    paths = paths_of(X)
-    kinds = {Path(p).suffix.lower() for p in paths}
-    if kinds <= {".parquet", ".pq"}:
-        if not isinstance(y, str):
-            raise ValueError(f"y must be the name of the label's column in the Parquet file, got {type(y).__name__}.")
-        both = [open_parquet(path, y) for path in paths]
-        for path, (table, _) in zip(paths, both, strict=True):
-            if table.columns != both[0][0].columns:
-                raise ValueError(f"{path} has other columns than {paths[0]}.")
-        return join([table for table, _ in both], paths), JoinedLabels([labels for _, labels in both])
-    if kinds != {".npy"}:
-        raise ValueError(f"{paths[0]}: rows are read in place from .npy and .parquet files; save others so first.")
-    rows = join([rows_in(open_npy(path)) for path in paths], paths)
-    labels = open_labels(y)
-    if labels.n != rows.n:
-        raise ValueError(f"X has {rows.n} rows but y has {labels.n} labels.")
-    return rows, labels
-
-
-def rows_in(file: Binary) -> Binary:
-    """The file, if it holds a table of numbers."""
-    if len(file.shape) != 2 or not all(file.shape):
-        raise ValueError(f"{file.path} must have rows and columns, got shape {file.shape}.")
-    if np.dtype(file.kind).kind not in "fiub":
-        raise ValueError(f"{file.path} must be numeric, got dtype {np.dtype(file.kind)}.")
-    return file
-
-
-def join(parts: Sequence[Source], paths: Sequence[str]) -> Source:
-    """The parts one after the other, if they have the same columns."""
-    for part, path in zip(parts, paths, strict=True):
-        if part.d != parts[0].d:
-            raise ValueError(f"{path} has {part.d} columns, {paths[0]} has {parts[0].d}.")
-    if parts[0].d == 0 or not any(part.n for part in parts):
-        raise ValueError(f"{paths[0]} is empty: {parts[0].n} rows of {parts[0].d} columns beside the labels.")
-    return parts[0] if len(parts) == 1 else Joined(parts)
-
-
-def open_labels(y: Any) -> Labels:
-    """Labels in one or several npy files, or in an array."""
-    named = is_path(y) and (not isinstance(y, list | tuple) or all(str(p).endswith(".npy") for p in y))
-    if named:
-        parts = [BinaryLabels(open_npy(path)) for path in paths_of(y)]
-        return parts[0] if len(parts) == 1 else JoinedLabels(parts)
-    values = np.asarray(y)
-    return HeldLabels(values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values)
+def open_pieces(
+    rows: Source, labels: Labels, sample_weight: Any, limit: int, *, fit_intercept: bool, intercept_scaling: Any
+) -> ShardedRows:
+    """Rows of files, read piece by piece within `limit` bytes."""
+    team = local_team(rows, labels, sample_weight, limit)
+    return ShardedRows.of(team, rows.d, rows.short, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
 
 
 def local_team(rows: Source, labels: Labels, sample_weight: Any, limit: int) -> Local:
@@ -123,11 +81,3 @@ def resident() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 250 << 20
-
-
-def machine_memory() -> int:
-    """Bytes of memory this machine has; a guess where the system does not tell."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 8 << 30

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.memory import Vector
+from separatrix.data.rows import Vector
 
 
 class Survey(NamedTuple):
@@ -79,7 +79,3 @@ class Swept(NamedTuple):
     clean: int
     position: int
     read: int
-
-
-class ClusterError(RuntimeError):
-    """The cluster cannot go on: the scheduler or all workers are gone."""

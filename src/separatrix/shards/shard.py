@@ -18,11 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core import shard as kernel
-from separatrix.core.batch import EPS, distance
+from separatrix.core.batch import distance
+from separatrix.core.constants import UNIT
 from separatrix.core.rows import BLOCK, LEVELS, finish, norm, put, row_norms
 from separatrix.core.sweep import CONTROL, reached
-from separatrix.data.labels import Labels, join_labels
-from separatrix.data.memory import Problem, Vector, complain_about_row, read_labels
+from separatrix.data.arrays import complain_about_row
+from separatrix.data.labels import Labels, join_labels, read_labels
+from separatrix.data.memory import HeldRows
+from separatrix.data.rows import Vector
 from separatrix.data.sources import Source
 from separatrix.shards.layout import largest, leaves
 from separatrix.shards.messages import Answer, Nodes, Plan, Query, Survey, Swept
@@ -170,7 +173,7 @@ class Shard:
         self.length = max(self.length, norm(q.phi))
         lazy = self.lazy and not q.fused
         every = q.fresh or q.fused or not self.lazy or not self.anchored
-        slack = 4.0 * EPS * (len(q.phi) + 8 + self.since) * (self.length + self.path)
+        slack = 4.0 * UNIT * (len(q.phi) + 8 + self.since) * (self.length + self.path)
         gone, path, line = self.path, self.path + slack, distance(q.phi, self.anchor) + slack
         return kernel.Ask(
             phi=q.phi,
@@ -295,7 +298,7 @@ class Shard:
 
     def horizon(self, phi: Vector, step: Vector, length: float, stride: float) -> float:
         """How often the step can be taken before a row of this shard changes sides."""
-        rounding, steps = 4.0 * EPS * (self.d + 9), inf
+        rounding, steps = 4.0 * UNIT * (self.d + 9), inf
         for lo, hi, rows in self.pieces():
             m, q, r = np.empty(hi - lo), np.empty(hi - lo), np.empty(hi - lo)
             sign = self.facts.sign[lo:hi]
@@ -368,15 +371,15 @@ class Shard:
             hi = min(lo + self.piece, self.n)
             yield lo, hi, self.source.read(lo, hi)
 
-    def problems(self) -> Iterator[tuple[int, Problem]]:
-        """The pieces as problems in memory, each with the number of its first row."""
+    def held_pieces(self) -> Iterator[tuple[int, HeldRows]]:
+        """The pieces as rows in memory, each with the number of its first row."""
         plan = self.plan
         for lo, hi, rows in self.pieces():
             r = np.empty(hi - lo)
             row_norms(rows, r)
             yield (
                 self.first + lo,
-                Problem(
+                HeldRows(
                     rows,
                     self.facts.sign[lo:hi] * self.unit,
                     self.weight[lo:hi] if len(self.weight) else np.ones(hi - lo),
@@ -391,4 +394,4 @@ class Shard:
 
     def map(self, question: Callable[..., Any], *args: Any) -> list[Any]:
         """question(first row, piece, *args) for every piece of the rows."""
-        return [question(first, problem, *args) for first, problem in self.problems()]
+        return [question(first, piece, *args) for first, piece in self.held_pieces()]

@@ -1,24 +1,28 @@
-"""Shards that work together, and the problem they make up.
+"""ShardedRows: rows that a team of shards holds, with the protocol of `data.rows`.
 
-A team is asked one question at a time and gives the shards' answers in their order. `Local` has its shards in this
-process; `cluster.Remote` has them on the workers of a Dask cluster.
+A team is asked one question at a time and gives the shards' answers in their order. `local.Local` has its shards in
+this process; `cluster.Remote` has them on the workers of a Dask cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import blake2b
 from math import frexp
 from typing import Any, Protocol
 
 import numpy as np
 
-from separatrix.core.rows import BLOCK
+from separatrix.core.constants import SHORT_LEAST, SHORT_MOST
+from separatrix.core.rows import BLOCK, LEVELS, finish, put
 from separatrix.core.shard import products
-from separatrix.data.labels import join_labels
-from separatrix.data.memory import Problem, Vector, constant, pick_classes, power_of_two
+from separatrix.data.arrays import constant, power_near
+from separatrix.data.labels import join_labels, pick_classes
+from separatrix.data.memory import HeldRows, hold
+from separatrix.data.rows import Index, Vector
+from separatrix.data.sheet import Sheet
 from separatrix.shards.messages import Plan, Query, Survey
-from separatrix.shards.shard import Shard
+from separatrix.shards.shard import PIECE
 
 
 class Team(Protocol):
@@ -26,6 +30,7 @@ class Team(Protocol):
 
     name: str
     bounds: list[int]  # first rows of the shards, and n
+    begun_by: Any  # whose plan the shards know: rows with another constant column begin anew
 
     def ask(self, method: str, *args: Any) -> list[Any]:
         """The answers of all shards to `shard.method(*args)`."""
@@ -40,34 +45,8 @@ class Team(Protocol):
         """Let go of the shards."""
 
 
-class Local:
-    """Shards in this process."""
-
-    name = "files"
-
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        self.shards = list(shards)
-        self.bounds = [s.first for s in self.shards] + [self.shards[-1].total]
-
-    def ask(self, method: str, *args: Any) -> list[Any]:
-        """The answers of all shards, one after the other: each has threads of its own."""
-        return [getattr(shard, method)(*args) for shard in self.shards]
-
-    def ask_one(self, k: int, method: str, *args: Any) -> Any:
-        """The answer of shard k."""
-        return getattr(self.shards[k], method)(*args)
-
-    def rebuilt(self, restore: Callable[[int], None] | None) -> None:
-        """Nothing is lost here that this process would outlive."""
-
-    def close(self) -> None:
-        """End their threads."""
-        for shard in self.shards:
-            shard.close()
-
-
-class Sharded:
-    """A problem whose rows are held by a team; what `Problem` says of all its rows, this says without them.
+class ShardedRows:
+    """Rows that a team holds; what `HeldRows` says of all its rows, this says without them.
 
     Attributes
     ----------
@@ -76,27 +55,44 @@ class Sharded:
     """
 
     sparse = False
+    whole = None
 
-    def __init__(self, team: Team, d: int, short: bool, *, fit_intercept: bool, intercept_scaling: Any) -> None:
-        self.team, self.d = team, d
-        surveys: list[Survey] = team.ask("survey")
+    def __init__(self, team: Team, surveys: list[Survey], d: int, short: bool, intercept_scaling: Any) -> None:
+        self.team, self.surveys, self.d, self.given_short = team, surveys, d, short
         self.classes = pick_classes(join_labels([s.labels for s in surveys]))
         self.n, self.size = team.bounds[-1], float(sum(s.size for s in surveys))
         self.least = min(s.least for s in surveys)
         top = max(s.top for s in surveys)
         squares = sum(s.squares * (s.top / top) ** 2 for s in surveys) if top > 0 else 0.0
-        self.bias = constant(intercept_scaling, top, np.sqrt(squares / self.size)) if fit_intercept else 0.0
+        has_bias = intercept_scaling is not None
+        self.bias = constant(intercept_scaling, top, np.sqrt(squares / self.size)) if has_bias else 0.0
         self.R = float(np.hypot(top, self.bias))
-        self.scale = 1.0 if self.R == 0 else power_of_two(self.R)
-        self.short = short and 1e-15 < self.R < 1e15
+        self.scale = 1.0 if self.R == 0 else power_near(self.R)
+        self.short = short and SHORT_LEAST < self.R < SHORT_MOST
         self.begun: Plan | None = None
         self.known: tuple[Vector, float] | None = None
-        team.rebuilt(self.restore)
+
+    @classmethod
+    def of(cls, team: Team, d: int, short: bool, *, fit_intercept: bool, intercept_scaling: Any) -> ShardedRows:
+        """The rows of a team, each looked at once: labels, lengths, and complaints about either."""
+        return cls(team, team.ask("survey"), d, short, intercept_scaling if fit_intercept else None)
+
+    def rescaled(self, intercept_scaling: Any) -> ShardedRows:
+        """The same rows with another value of the constant column; themselves where there is no intercept."""
+        if self.bias == 0:
+            return self
+        other = ShardedRows(self.team, self.surveys, self.d, self.given_short, intercept_scaling)
+        return self if other.bias == self.bias else other
 
     @property
     def nbytes(self) -> int:
         """What the rows take, were they float64."""
         return self.n * self.d * 8
+
+    @property
+    def pieces(self) -> int:
+        """About how many pieces `map` hands out."""
+        return -(-self.nbytes // PIECE)
 
     def unpad(self, vector: Vector) -> Vector:
         """From d + 1 entries to those the user has: the last is the intercept, or nothing."""
@@ -110,11 +106,13 @@ class Sharded:
     def begin(self, *, lazy: bool, rowwise: bool) -> None:
         """Get all shards ready for a run."""
         self.begun = Plan(self.classes[1], self.scale, self.bias, lazy, rowwise)
+        self.team.rebuilt(self.restore)
         self.team.ask("begin", self.begun)
+        self.team.begun_by = self
 
     def _ready(self) -> None:
-        """Signs are enough where no run has been begun."""
-        if self.begun is None:
+        """Signs are enough where no run of these rows has been begun."""
+        if self.begun is None or self.team.begun_by is not self:
             self.begin(lazy=False, rowwise=True)
 
     def lowest(self, phi: Vector) -> float:
@@ -139,6 +137,29 @@ class Sharded:
         self._ready()
         return [answer for answers in self.team.ask("map", question, *args) for answer in answers]
 
+    def margins(self, phi: Vector) -> Vector:
+        """Zφ, gathered from all shards."""
+        return np.concatenate(self.map(margins_in, phi))
+
+    def pull(self, w: Vector) -> Vector:
+        """Σ w_i z_i: blocks summed where they are, added here in the canonical order."""
+        out = np.zeros(self.d + 2)
+        tree, at = np.zeros((LEVELS + 1, len(out))), np.full(LEVELS + 1, -1)
+        for sums in self.map(block_sums, w):
+            for number, v in sums:
+                put(tree, at, 0, number, v)
+        finish(tree, at, LEVELS, out)
+        return out[:-1]
+
+    def fetch(self, idx: Index) -> tuple[HeldRows, Index]:
+        """These rows from their shards, as rows of their own, and their numbers among these."""
+        X, sign = (np.concatenate(parts) for parts in zip(*self.map(pick, np.sort(idx)), strict=True))
+        return hold(X, sign, signed=True, fit_intercept=self.bias > 0), np.argsort(np.argsort(idx))
+
+    def close(self) -> None:
+        """Let go of the shards."""
+        self.team.close()
+
     def fingerprint(self) -> str:
         """A digest of rows, labels, weights and intercept, whatever the shards."""
         probe = np.random.default_rng(0).standard_normal(self.d + 1)
@@ -146,11 +167,33 @@ class Sharded:
         return f"{total % (1 << 128):032x}"
 
 
-def digest(first: int, piece: Problem, probe: Vector) -> int:
+def margins_in(first: int, piece: HeldRows, phi: Vector) -> Vector:
+    """Zφ of one piece."""
+    return piece.margins(phi)
+
+
+def block_sums(first: int, piece: HeldRows, w: Vector) -> list[tuple[int, Vector]]:
+    """Σ w_i z_i of each block of a piece, by its number."""
+    sheet, own = Sheet(piece), w[first : first + piece.n]
+    found = []
+    for lo in range(0, piece.n, BLOCK):
+        idx = lo + np.flatnonzero(own[lo : lo + BLOCK])
+        if len(idx):
+            found.append(((first + lo) // BLOCK, sheet.sum(idx, own).copy()))
+    return found
+
+
+def pick(first: int, piece: HeldRows, idx: Index) -> tuple[Any, Vector]:
+    """Those of the rows that this piece has, and their labels ±1."""
+    mine = idx[(idx >= first) & (idx < first + piece.n)] - first
+    return piece.raw(mine), np.sign(piece.sign[mine])
+
+
+def digest(first: int, piece: HeldRows, probe: Vector) -> int:
     """Blocks enter one by one, by their numbers, so that the sum does not depend on who holds them."""
     total = 0
     m = np.empty(piece.n)
-    products(piece.rows, np.sign(piece.sign).astype(np.int8), 1.0, piece.bias, probe, m)
+    products(piece.arrays, np.sign(piece.sign).astype(np.int8), 1.0, piece.bias, probe, m)
     for lo in range(0, piece.n, BLOCK):
         part = slice(lo, lo + BLOCK)
         of = blake2b(digest_size=16)

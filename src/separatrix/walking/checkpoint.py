@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.memory import Problem, Vector
-from separatrix.shards import Sharded
-from separatrix.walking.engines import Engine, Gram, Sheet, choose
+from separatrix.data.rows import Rows, Vector
+from separatrix.walking.engines import Engine, Gram, choose
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Recorder
 
@@ -66,7 +65,7 @@ class CheckpointError(ValueError):
 
 
 def describe(
-    problem: Problem | Sharded, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder
+    problem: Rows, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder
 ) -> dict[str, Any]:
     """All that must be the same for a run to be continued."""
     name, options = choose(engine, problem, method), engine if isinstance(engine, Gram) else Gram()
@@ -79,20 +78,11 @@ def describe(
         "cached columns": f"{options.slots(problem.n)} of {options.dtype}" if name == "gram" else None,
         "rows": problem.n,
         "columns of X": problem.d,
-        "data": problem.fingerprint() if isinstance(problem, Sharded) else fingerprint(problem),
+        "data": problem.fingerprint(),
         "theta0": None if theta0 is None else blake2b(theta0.tobytes(), digest_size=16).hexdigest(),
         "record": recorder.record,
         "trace": list(recorder.names),
     }
-
-
-def fingerprint(problem: Problem) -> str:
-    """A digest of rows, labels, weights and intercept: each row enters by its norm and one random projection."""
-    probe = np.random.default_rng(0).standard_normal(problem.d + 1)
-    digest = blake2b(digest_size=16)
-    for part in (problem.r, problem.sign, problem.weight, Sheet(problem).margins(probe), np.array([problem.bias])):
-        digest.update(part.tobytes())
-    return digest.hexdigest()
 
 
 @dataclass

@@ -1,176 +1,33 @@
-"""The only loop: method x engine, stopping, recording, checkpoint → Run.
+"""The loop that makes runs: method x engine, stopping, recording, checkpoint → Run.
 
 A run stops on margins, never on the loss: with large step sizes the loss rises while the iterates get closer to a
 separator, which is the paper's second finding.
+
+Stepping, stopping, recording and saving of a run happen here and nowhere else. Two places step an engine by hand and
+make no run of it: the perceptron among the tools of `deciding.search`, which looks at the wrong rows between its steps,
+and `one_vs_rest`, where several perceptrons share a sweep before each run is brought to its end here.
 """
 
 from __future__ import annotations
 
 import time
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from math import inf, isinf
-from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from separatrix.data.memory import INTERCEPT_SCALE, Problem, Vector
-from separatrix.shards import ClusterError, Sharded, opened
+from separatrix.core.threads import threads
+from separatrix.data.rows import ClusterError, Rows, Vector
 from separatrix.walking.checkpoint import Checkpoint, Saved, describe, fresh_seed, restore, write
-from separatrix.walking.engines import Gram, Sheet, make_engine, rule_of
-from separatrix.walking.engines.base import separates, threads, unit_of
+from separatrix.walking.engines import Engine, Gram, make_engine, rule_of
 from separatrix.walking.engines.base import sharpness as sharpness_at
-from separatrix.walking.engines.rowwise import GramSweepEngine, SweepEngine
-from separatrix.walking.methods import Method, parse_method
+from separatrix.walking.engines.base import unit_of
+from separatrix.walking.methods import Method
 from separatrix.walking.run import Iterate, Run, Status, Stop, times
-from separatrix.walking.trace import Recorder, check_record
+from separatrix.walking.trace import Recorder
 
-ENDLESS = 1 << 60
 SLICE = 0.1  # seconds of compiled work between two looks at the keyboard and the clock
-
-
-def solve(
-    X: Any,
-    y: Any,
-    method: str = "lr-gd",
-    *,
-    step_size: float | None = None,
-    max_iter: int = 100_000,
-    max_epochs: int | None = None,
-    engine: str | Gram = "auto",
-    theta0: Any = None,
-    stop: Stop = "separated",
-    record: str | int | None = "log",
-    sample_weight: Any = None,
-    fit_intercept: bool = False,
-    intercept_scaling: float | Literal["auto"] = INTERCEPT_SCALE,
-    callback: Callable[[Iterate], Any] | None = None,
-    checkpoint: str | PathLike[str] | Checkpoint | None = None,
-    random_state: int | np.random.Generator | None = None,
-    order: str = "cyclic",
-    sharpness: bool = False,
-    memory_limit: int | str | None = None,
-    progress: Callable[[int, int | None], Any] | None = None,
-) -> Run:
-    """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms.
-
-    Parameters
-    ----------
-    X : array, memory map, sparse matrix, data frame, path, list of paths or Dask collection
-        The rows a_i. Arrays of float32 and float64 in C order are used in place; sparse matrices are CSR or CSC; paths
-        name .npy or .parquet files; Dask collections are arrays or frames.
-    y : array-like, path or str
-        Two-valued labels of any type; the larger value is +1. For .npy files also a path, for Parquet and Dask frames
-        the name of the column.
-    method : str, default="lr-gd"
-        One of "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron" and "perceptron".
-    step_size : float, optional
-        The step size γ in (0, ∞] of the logistic two, 1 by default; ∞ makes them the perceptrons.
-    max_iter : int, default=100_000
-        Updates to make at most.
-    max_epochs : int, optional
-        Passes over the data to make at most: sweeps of the perceptron, updates of the others.
-    engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
-        How the margins are kept up to date; the iterates are the same. `Gram(memory=…, dtype=…)` sets the options of
-        the last.
-    theta0 : array-like, optional
-        Where to start, 0 by default.
-    stop : "separated", None or callable, default="separated"
-        When to stop: at separation; with None not before `max_iter`; or when a callable says so, which is asked at each
-        iterate.
-    record : {"log", "all", "epoch"}, int or None, default="log"
-        Which iterates to record: thinning geometrically, all, after each pass over the data, one in so many, or none.
-        The last one is always recorded.
-    sample_weight : array-like, optional
-        Weights s_i ≥ 0; whole numbers equal repeated rows, 0 removes a row. Not for the perceptron.
-    fit_intercept : bool, default=False
-        Append a constant column; its entry of θ comes last.
-    intercept_scaling : float or "auto", default=1.0
-        The value of that column, or "auto" for a fifth of the rows' root mean square length.
-    callback : callable, optional
-        Called with every recorded iterate; a true answer ends the run.
-    checkpoint : path or Checkpoint, optional
-        A file to save the run to every 30 s, and to continue from if it exists; `Checkpoint(path, every=…)` sets the
-        time.
-    random_state : int or numpy.random.Generator, optional
-        The seed for order="random".
-    order : {"cyclic", "random", "most-wrong"}, default="cyclic"
-        The perceptron's next wrong row: in the order of X, in a fresh permutation per sweep, or the most wrong one.
-    sharpness : bool, default=False
-        Also record λ_max of the Hessian (finite step sizes).
-    memory_limit : int or str, optional
-        Bytes that the process may take while it reads rows from files, or text such as "1GB".
-    progress : callable, optional
-        Called at most ten times a second, and at the end, with the iteration and the number of rows on the wrong side,
-        None where that is not known, as in the perceptron's sweeps: nothing is computed for it.
-
-    Returns
-    -------
-    Run
-        The last iterate, how the run ended, and the trace of the way there.
-
-    Raises
-    ------
-    ValueError
-        If an option is none of those above, or the data are not numbers with labels of two values.
-    CheckpointError
-        If the checkpoint's file is damaged or belongs to another run.
-    ClusterError
-        If the scheduler or all workers of the Dask cluster are gone; the checkpoint, if any, is saved.
-
-    See Also
-    --------
-    separate : Decide with a proof whether there is such a θ at all.
-    bounds : The number of iterations after which each method must have separated.
-
-    Examples
-    --------
-    >>> import separatrix as sx
-    >>> X, y = sx.worst_case(1000)
-    >>> sx.solve(X, y, "normalized-lr-gd", step_size=1.0).n_iter
-    16
-    """
-    how = parse_method(method, step_size, order)
-    if sample_weight is not None and how.order is not None:
-        raise ValueError("the row-at-a-time perceptron takes no sample_weight: repeat rows, or use a batch method.")
-    check_count("max_iter", max_iter)
-    check_count("max_epochs", 0 if max_epochs is None else max_epochs)
-    if not (stop is None or stop == "separated" or callable(stop)):
-        raise ValueError(f'stop must be "separated", None or a callable, got {stop!r}.')
-    if sharpness and isinf(how.gamma):
-        raise ValueError("sharpness needs a finite step_size: the perceptron loss is flat almost everywhere.")
-    every = check_record(record)
-    began = time.perf_counter()
-    with opened(
-        X,
-        y,
-        memory_limit=memory_limit,
-        sample_weight=sample_weight,
-        fit_intercept=fit_intercept,
-        intercept_scaling=intercept_scaling,
-    ) as problem:
-        if sharpness and isinstance(problem, Sharded):
-            raise ValueError("sharpness needs the rows in memory; leave it out for rows in files and on clusters.")
-        walker = Walk(
-            problem,
-            how,
-            engine=engine,
-            theta0=check_theta0(theta0, problem),
-            max_iter=int(max_iter),
-            max_epochs=inf if max_epochs is None else max_epochs,
-            stop=stop,
-            recorder=Recorder(every, sharpness),
-            callback=callback,
-            checkpoint=checkpoint
-            if checkpoint is None or isinstance(checkpoint, Checkpoint)
-            else Checkpoint(checkpoint),
-            seed=check_seed(random_state),
-            progress=progress,
-        )
-        walker.seconds += time.perf_counter() - began
-        for _ in walker.iterates():
-            pass
-        return walker.run()
 
 
 class Pace:
@@ -213,7 +70,7 @@ class Walk:
 
     def __init__(
         self,
-        problem: Problem | Sharded,
+        problem: Rows,
         method: Method,
         *,
         engine: str | Gram = "auto",
@@ -234,13 +91,14 @@ class Walk:
         self.checkpoint = checkpoint
         self.status: Status | None = None
         self.seconds = 0.0
+        self.shown: weakref.ref[Iterate] | None = None  # the last iterate that was handed out
         self.saved: Saved | None = None
         if checkpoint is not None:
             header = describe(problem, method, engine, theta0, self.recorder)
             self.saved = restore(checkpoint, header, seed)
             seed = self.saved.seed
         seed = fresh_seed() if seed is None else seed
-        self.engine = make_engine(engine, problem, method, theta0, seed=seed, average=average)
+        self.engine: Engine = make_engine(engine, problem, method, theta0, seed=seed, average=average)
         if self.saved is not None and self.saved.state is not None and self.saved.rows is not None:
             self.engine.load(self.saved.state)
             self.recorder.rows = [tuple(row) for row in self.saved.rows.tolist()]
@@ -279,13 +137,14 @@ class Walk:
                 if not engine.check():
                     continue
                 # The engine holds n φ or the like; what is claimed is claimed of the φ that is returned.
-                self.status = Status.SEPARATED if separates(self.problem, engine.phi()) else Status.ROUNDED
+                self.status = Status.SEPARATED if self.problem.lowest(engine.phi()) > 0 else Status.ROUNDED
                 return
             if due is not None and (engine.epoch if by_epoch else engine.t) >= due:
                 iterate = self._record()
                 due = self._next()
                 enough = self.callback is not None and self.callback(iterate)
                 yield iterate
+                del iterate  # whoever still has it has kept it
                 if enough:
                     self.status = Status.STOPPED
                     return
@@ -303,6 +162,8 @@ class Walk:
                 last_save = time.monotonic()
 
     def _timed(self, steps: int, epoch: float = inf) -> float:
+        if self.shown is not None and (kept := self.shown()) is not None:
+            kept.keep()
         began = time.perf_counter()
         self.engine.advance(steps, self.stop == "separated", epoch)
         took = time.perf_counter() - began
@@ -312,8 +173,7 @@ class Walk:
     def _tell(self, last: bool = False) -> None:
         """How far the run has come, for those who wait."""
         if self.progress is not None and (last or time.monotonic() - self.told_at > SLICE):
-            unknown = self.method.order is not None and self.engine.errors > 0
-            self.progress(self.engine.t, None if unknown else self.engine.errors)
+            self.progress(self.engine.t, self.engine.errors)
             self.told_at = time.monotonic()
 
     def _next(self) -> int | None:
@@ -321,15 +181,17 @@ class Walk:
         return self.recorder.next_after(self.engine.epoch if self.recorder.record == "epoch" else last)
 
     def _iterate(self) -> Iterate:
-        return Iterate(self.engine, self.method, self.problem)
+        iterate = Iterate(self.engine, self.method, self.problem)
+        self.shown = weakref.ref(iterate)
+        return iterate
 
     def _record(self) -> Iterate:
         """Write the present iterate into the trace; not timed."""
         iterate = self._iterate()
         curve = None
-        if "sharpness" in self.recorder.names and isinstance(self.problem, Problem):
+        if "sharpness" in self.recorder.names and self.problem.whole is not None:
             Phi = self.engine.phi() * (unit_of(self.problem, self.method) / self.problem.scale)
-            curve = sharpness_at(Sheet(self.problem), rule_of(self.problem, self.method), Phi)
+            curve = sharpness_at(self.problem.whole.sheet(), rule_of(self.problem, self.method), Phi)
         self.recorder.add(iterate.t, iterate.measure, self.seconds, curve)
         return iterate
 
@@ -337,16 +199,20 @@ class Walk:
         if self.checkpoint is not None and self.saved is not None:
             write(self.checkpoint, self.saved, self.engine, self.recorder, self.seconds)
 
+    def finish(self) -> Run:
+        """Walk to the end; the result."""
+        deque(self.iterates(), maxlen=0)
+        return self.run()
+
     def run(self) -> Run:
         """The result; `separated` is re-checked on the raw data whatever the status."""
         status = Status.STOPPED if self.status is None else self.status
         engine, phi = self.engine, self.engine.phi()
-        wrong = isinstance(engine, SweepEngine) and engine.wrong_at == engine.t  # as `measure` has just seen
-        separated = status is Status.SEPARATED or (not wrong and separates(self.problem, phi))
+        separated = status is Status.SEPARATED or (not engine.seen_wrong and self.problem.lowest(phi) > 0)
         if separated and status is Status.MAX_ITER:
             status = Status.SEPARATED
         short = self.problem.unpad(phi)
-        mean = engine.average() if isinstance(engine, SweepEngine | GramSweepEngine) else None
+        mean = engine.average()
         return Run(
             method=self.method.name,
             step_size=self.method.gamma,
@@ -362,37 +228,3 @@ class Walk:
             trace=self.recorder.trace("perceptron loss" if isinf(self.method.gamma) else "logistic loss"),
             stats=engine.stats(),
         )
-
-
-def check_count(name: str, value: Any) -> None:
-    """Complain about anything but a whole number from 0."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}.")
-
-
-def check_theta0(theta0: Any, problem: Problem | Sharded) -> Vector | None:
-    """θ_0 as a vector of the right length, or one sentence about it."""
-    if theta0 is None:
-        return None
-    try:
-        theta = np.array(theta0, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"theta0 must be a vector of numbers, got {theta0!r}.") from None
-    entries = problem.d + bool(problem.bias)
-    if theta.shape != (entries,):
-        hint = f"{problem.d} columns and the intercept" if problem.bias else "one entry per column"
-        raise ValueError(f"theta0 must have shape ({entries},) ({hint}), got {theta.shape}.")
-    if not np.isfinite(theta).all():
-        raise ValueError(f"theta0 must be finite, got {theta[~np.isfinite(theta)][0]} in it.")
-    return theta
-
-
-def check_seed(random_state: Any) -> int | None:
-    """A whole number to derive the sweeps' permutations from; None leaves the choice open."""
-    if random_state is None:
-        return None
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**62))
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    raise ValueError(f"random_state must be None, a whole number from 0 or a numpy Generator, got {random_state!r}.")

@@ -17,7 +17,6 @@ Source: A. Tyurin, "From Logistic Regression to the Perceptron Algorithm", AAAI-
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, isinf, isnan
@@ -26,6 +25,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from separatrix.reporting.hints import did_you_mean
 
 Vector = NDArray[np.float64]
 
@@ -82,10 +83,10 @@ class Method:
 def parse_method(name: str, step_size: float | None = None, order: str = "cyclic") -> Method:
     """The method of this name; `step_size` is γ in (0, ∞], for the logistic two (1 when not given)."""
     if not isinstance(name, str) or name not in TABLE:
-        raise ValueError(f"unknown method {name!r}{nearest(name, TABLE)}; methods: {', '.join(TABLE)}.")
+        raise ValueError(f"unknown method {name!r}{did_you_mean(name, TABLE)}; methods: {', '.join(TABLE)}.")
     logistic, normalized, rowwise = TABLE[name]
     if order not in ORDERS:
-        raise ValueError(f"unknown order {order!r}{nearest(order, ORDERS)}; orders: {', '.join(ORDERS)}.")
+        raise ValueError(f"unknown order {order!r}{did_you_mean(order, ORDERS)}; orders: {', '.join(ORDERS)}.")
     if order != "cyclic" and not rowwise:
         raise ValueError(f"order={order!r} is for the perceptron; {name} uses every row at once.")
     gamma = (1.0 if logistic else inf) if step_size is None else _step_size(step_size)
@@ -103,9 +104,3 @@ def _step_size(value: Any) -> float:
     if isnan(value) or value <= 0:
         raise ValueError(f"step_size must be positive, got {value!r}.")
     return float(value)
-
-
-def nearest(name: Any, names: Any) -> str:
-    """A hint at the name that was probably meant, or nothing."""
-    found = difflib.get_close_matches(str(name), list(names), n=1, cutoff=0.5)
-    return f", did you mean {found[0]!r}?" if found else ""

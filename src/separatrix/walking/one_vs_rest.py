@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Literal
 
-from separatrix.data.memory import INTERCEPT_SCALE, make_problem, relabel
+from separatrix.core.constants import ENDLESS
+from separatrix.data.memory import hold
+from separatrix.data.rows import INTERCEPT_SCALE
 from separatrix.walking.checkpoint import fresh_seed
 from separatrix.walking.engines import Gram
 from separatrix.walking.engines.rowwise import SweepEngine, sweep_together
-from separatrix.walking.loop import ENDLESS, Walk, check_seed, check_theta0
+from separatrix.walking.loop import Walk
 from separatrix.walking.methods import parse_method
 from separatrix.walking.run import Iterate, Run, Status
+from separatrix.walking.solve import check_seed, check_theta0
 from separatrix.walking.trace import Recorder, check_record
 
 SMALL = 64 << 20  # bytes that perceptrons walking together may hold in any case; or as many as the rows have
@@ -47,7 +50,7 @@ def solve_each(
     the rows visited. Ctrl-C is passed on.
     """
     how, every = parse_method(method, step_size, order), check_record(record)
-    base = make_problem(
+    base = hold(
         X,
         labels[0],
         signed=True,
@@ -66,7 +69,7 @@ def solve_each(
     for lo in range(0, len(labels), together):
         walks = [
             Walk(
-                relabel(base, labels[k]),
+                base.relabelled(labels[k]),
                 how,
                 engine=engine,
                 theta0=check_theta0(starts[k], base),
@@ -82,18 +85,16 @@ def solve_each(
         if len(walks) > 1:
             sweep_walks(walks)
         for walk in walks:
-            for _ in walk.iterates():
-                pass
+            runs.append(walk.finish())
             if walk.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
-        runs += [walk.run() for walk in walks]
     return runs
 
 
 def sweep_walks(walks: Sequence[Walk]) -> None:
     """Sweep after sweep of all perceptrons together, until each is right or has made its sweeps; it then ends alone."""
     while True:
-        going = [w for w in walks if w.engine.errors and w.engine.epoch < w.max_epochs and w.engine.t < w.max_iter]
+        going = [w for w in walks if w.engine.errors != 0 and w.engine.epoch < w.max_epochs and w.engine.t < w.max_iter]
         if not going:
             return
         began = time.perf_counter()

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from separatrix.data.memory import Problem, Vector
+from separatrix.data.rows import Rows, Vector
 from separatrix.plot import compare
 from separatrix.reporting.status import Word
-from separatrix.shards import Sharded
 from separatrix.walking.engines import Engine
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure, Trace
@@ -109,22 +108,59 @@ class Run:
 
 
 class Iterate:
-    """One iterate, as `stop` and `callback` see it; valid during the call."""
+    """One iterate of a run, as `stop` and `callback` see it.
 
-    def __init__(self, engine: Engine, method: Method, problem: Problem | Sharded) -> None:
-        self._engine, self._method, self._problem = engine, method, problem
+    It can be kept: its numbers are those of this t, whenever they are asked for. Nothing is computed for one that
+    nobody keeps and nobody asks.
+
+    Attributes
+    ----------
+    t : int
+        Updates made.
+    phi : ndarray
+        φ_t = θ_t/γ.
+    theta : ndarray
+        θ_t, or φ_t at step size ∞.
+    bias : float
+        The value of the intercept's constant column, 0 without one.
+    measure : Measure
+        Errors, accuracy, loss, grad_norm, theta_norm and min_margin.
+    errors : int
+        Rows on the wrong side.
+    """
+
+    def __init__(self, engine: Engine, method: Method, problem: Rows) -> None:
+        self._engine: Engine | None = engine
+        self._method, self._problem = method, problem
         self.t = engine.t
+        self.bias = problem.bias
+        self._phi: Vector | None = None
         self._measure: Measure | None = None
 
-    @property
-    def bias(self) -> float:
-        """The value of the intercept's constant column, 0 without one."""
-        return self._problem.bias
+    def keep(self) -> None:
+        """Take over what belongs to this iterate, before the engine goes on to the next."""
+        if self._engine is not None:
+            self._take_phi(self._engine)
+            self._take_measure(self._engine)
+            self._engine = None
+
+    def _take_phi(self, engine: Engine) -> Vector:
+        if self._phi is None:
+            self._phi = self._problem.unpad(engine.phi())
+        return self._phi
+
+    def _take_measure(self, engine: Engine) -> Measure:
+        if self._measure is None:
+            self._measure = engine.measure()
+        return self._measure
 
     @property
     def phi(self) -> Vector:
         """φ_t = θ_t/γ."""
-        return self._problem.unpad(self._engine.phi())
+        if self._engine is not None:
+            return self._take_phi(self._engine)
+        assert self._phi is not None, "an iterate lets go of its engine only with φ in hand"
+        return self._phi
 
     @property
     def theta(self) -> Vector:
@@ -134,8 +170,9 @@ class Iterate:
     @property
     def measure(self) -> Measure:
         """Errors, accuracy, loss, grad_norm, theta_norm and min_margin."""
-        if self._measure is None:
-            self._measure = self._engine.measure()
+        if self._engine is not None:
+            return self._take_measure(self._engine)
+        assert self._measure is not None, "an iterate lets go of its engine only with its numbers in hand"
         return self._measure
 
     @property

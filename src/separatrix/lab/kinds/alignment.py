@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.memory import Problem
+from separatrix.data.memory import HeldRows
+from separatrix.data.sheet import Sheet
 from separatrix.lab.figures import new_figure
 from separatrix.lab.jobs import SEED, Tell, Work, about
 from separatrix.lab.kinds.shared import Data, Kind, describe, distinct, entries_of, for_or_against
@@ -20,7 +21,6 @@ from separatrix.lab.store import Job, Result
 from separatrix.plot import PALETTE, finish, words
 from separatrix.reporting.table import Table
 from separatrix.walking.checkpoint import Checkpoint
-from separatrix.walking.engines import Sheet
 from separatrix.walking.loop import Walk
 from separatrix.walking.methods import parse_method
 from separatrix.walking.trace import Recorder
@@ -40,7 +40,7 @@ def align_job(experiment: Experiment, entry: DataEntry, gamma: float) -> Job:
     return Job("align", entry, None, "lr-gd", gamma, experiment.iterations)
 
 
-def align(job: Job, sample: Sample, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def align(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """LR+GD at this step size and the batch perceptron side by side.
 
     apart_t = ‖θ_t/γ - θ̂_t‖/‖θ̂_t‖, and the first t at which the two put different rows on the wrong side.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isinf
 
-from separatrix.data.memory import Problem
-from separatrix.deciding.separate import max_margin
+from separatrix.data.memory import HeldRows
+from separatrix.deciding.max_margin import max_margin
 from separatrix.lab.jobs import Tell, Work, about
 from separatrix.lab.kinds.shared import Data, Kind, describe, distinct, entries_of, steps_of, walk_job
 from separatrix.lab.results import Results, Shown
@@ -25,7 +25,7 @@ def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
         yield from (walk_job(entry, None, method, gamma) for method, gamma in steps_of(experiment))
 
 
-def margin(job: Job, sample: Sample, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def margin(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """The two ends of the bracket on μ."""
     found = max_margin(sample.X, sample.y, rtol=1e-6)
     facts = {"lower": found.lower, "upper": found.upper, "ended": str(found.status), "seconds": found.seconds}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from separatrix.data.memory import Problem
+from separatrix.data.memory import HeldRows
 from separatrix.deciding.separate import Verdict, separate
 from separatrix.lab.jobs import Tell, Work, about
 from separatrix.lab.kinds.shared import Data, Kind, describe, distinct, entries_of
@@ -21,7 +21,7 @@ def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
     yield from (Job("verdict", entry) for entry in entries_of(experiment, data))
 
 
-def decide(job: Job, sample: Sample, problem: Problem, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def decide(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """The verdict on these rows, its proof checked once more."""
     found = separate(sample.X, sample.y)
     facts = {

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from functools import cache
-from importlib import import_module
 from math import exp, isinf, log, nan
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.core.batch import EPS, Data, Rule
-from separatrix.core.rows import BLOCK, evaluate_rows, sum_rows
-from separatrix.data.memory import Problem, Vector
-from separatrix.shards import Sharded
+from separatrix.core.batch import Rule
+from separatrix.core.constants import UNDERFLOW
+from separatrix.data.memory import HeldRows
+from separatrix.data.rows import Index, Rows, Vector
+from separatrix.data.sheet import Sheet
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
-
-Index = NDArray[np.int64]
 
 
 class Engine(Protocol):
@@ -36,8 +31,12 @@ class Engine(Protocol):
         """Passes over the data finished: the perceptron's sweeps, or updates of a method that takes every row."""
 
     @property
-    def errors(self) -> int:
-        """Wrong rows at this iterate; for the perceptron's sweeps only 0 is exact, else it is not yet known."""
+    def errors(self) -> int | None:
+        """Wrong rows at this iterate; None where that is not known, as in the perceptron's sweeps before they end."""
+
+    @property
+    def seen_wrong(self) -> bool:
+        """Whether a direct product of the raw rows with φ itself has shown a wrong row at this iterate."""
 
     def advance(self, steps: int, stop: bool, epoch: float = ...) -> None:
         """Up to `steps` updates, but not past `epoch`; with `stop`, none once no row is wrong."""
@@ -57,6 +56,9 @@ class Engine(Protocol):
     def measure(self) -> Measure:
         """The numbers of this iterate."""
 
+    def average(self) -> Vector | None:
+        """The mean of φ over the rows that the perceptron's sweeps visited, where it was asked for; else None."""
+
     def save(self) -> dict[str, NDArray[Any]]:
         """Arrays from which `load` brings back this very state."""
 
@@ -67,84 +69,25 @@ class Engine(Protocol):
         """What the run has cost: rows and columns read."""
 
 
-class Sheet:
-    """A problem's rows with the scratch memory that direct evaluation needs."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        n, d = problem.n, problem.d
-        per_row = max(problem.nbytes / n, 1.0)
-        # Partial sums take at most 1/32 of the rows' own memory: sparse rows in many columns get larger blocks.
-        block = max(BLOCK, int(np.ceil(32 * 8 * (d + 2) / per_row)) if problem.sparse else BLOCK)
-        width = max(1, round(problem.rows[0].size / n))
-        self.every = np.arange(n)
-        self.data = Data(
-            rows=problem.rows,
-            sign=problem.sign,
-            s=problem.weight,
-            r=problem.r,
-            every=self.every,
-            bias=problem.bias,
-            block=block,
-            width=width,
-            short=problem.short,
-            threads=threads(),
-        )
-        blocks = -(-n // block)
-        self.starts = np.zeros(blocks + 1, dtype=np.int64)
-        self.parts = np.zeros((blocks, d + 2))
-        self.total = np.zeros(d + 2)
-        # |fl(z·v) - z·v| ≤ dot_error ‖z‖‖v‖, by the most entries a row has, and ‖fl(Σwz) - Σwz‖ ≤ sum_error Σ|w|‖z‖, by
-        # the most terms that one entry of the sum passes through.
-        entries = int(np.diff(problem.rows[2]).max()) if problem.sparse else d
-        self.dot_error = EPS * (entries + 8)
-        self.sum_error = EPS * (min(block, n) + blocks + 8)
-
-    def use_threads(self, count: int) -> None:
-        """Let the kernels use one thread, or all of them."""
-        self.data = self.data._replace(threads=count)
-
-    def margins(self, phi: Vector, idx: Index | None = None) -> Vector:
-        """Zφ by direct products; only at `idx` where given."""
-        m = np.empty(self.problem.n)
-        idx = self.every if idx is None else idx
-        evaluate_rows(self.data, idx, len(idx), phi, m)
-        return m
-
-    def sum(self, idx: Index, w: Vector) -> Vector:
-        """Σ w_i z_i over the rows idx (ascending); the last entry is Σ w_i."""
-        sum_rows(self.data, idx, len(idx), w, self.starts, self.parts, self.total)
-        return self.total
-
-    def lowest(self, phi: Vector) -> float:
-        """The smallest margin among rows with a weight."""
-        return float(self.margins(phi)[self.problem.weight > 0].min())
-
-
-def separates(problem: Problem | Sharded, phi: Vector) -> bool:
-    """Whether φ puts every row with a weight on its right side, by direct products."""
-    return (problem if isinstance(problem, Sharded) else Sheet(problem)).lowest(phi) > 0
-
-
-def rule_of(problem: Problem | Sharded, method: Method) -> Rule:
+def rule_of(problem: Rows, method: Method) -> Rule:
     """The method in the kernels' units: Φ = unit·φ, gamma·ZΦ = γ·m̂."""
     cut = 40.0 + log(problem.size / problem.least)  # dropped weights sum to under exp(-40) of Σ s_i w_i
     gamma = method.gamma if isinf(method.gamma) else min(max(product(problem, method), 1e-300), 1e300)
     return Rule(gamma, cut, method.normalized)
 
 
-def product(problem: Problem | Sharded, method: Method) -> float:
+def product(problem: Rows, method: Method) -> float:
     """γ·scale²/unit, without overflow on the way."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float64(method.gamma) / unit_of(problem, method) * problem.scale * problem.scale)
 
 
-def unit_of(problem: Problem | Sharded, method: Method) -> float:
+def unit_of(problem: Rows, method: Method) -> float:
     """Φ = unit·φ: n where the step is divided by n, 1 otherwise."""
     return 1.0 if method.normalized or method.order else problem.size
 
 
-def start(problem: Problem | Sharded, method: Method, theta0: Vector | None) -> Vector:
+def start(problem: Rows, method: Method, theta0: Vector | None) -> Vector:
     """Φ_0: φ_0 = θ_0/γ at finite γ, θ_0 itself at γ = ∞."""
     phi = np.zeros(problem.d + 1)
     if theta0 is not None:
@@ -159,7 +102,7 @@ def start(problem: Problem | Sharded, method: Method, theta0: Vector | None) -> 
 
 
 def measure(
-    problem: Problem, method: Method, rule: Rule, m: Vector, active: Index, low: float, length: float, grad: float
+    problem: HeldRows, method: Method, rule: Rule, m: Vector, active: Index, low: float, length: float, grad: float
 ) -> Measure:
     """The trace's numbers from the rows that have a weight: margins m at `active`, ‖Φ‖ and ‖Σ w_i z_i‖.
 
@@ -188,7 +131,7 @@ def measure(
 def unshift(rule: Rule, low: float) -> float:
     """Undo the factor by which the kernels enlarge weights that would all underflow."""
     x = rule.gamma * low if rule.normalized and not isinf(rule.gamma) and low > 0 else 0.0
-    return exp(-x) if x > 600.0 else 1.0
+    return exp(-x) if x > UNDERFLOW else 1.0
 
 
 def sharpness(sheet: Sheet, rule: Rule, Phi: Vector) -> float:
@@ -219,38 +162,3 @@ def sharpness(sheet: Sheet, rule: Rule, Phi: Vector) -> float:
         except ArpackNoConvergence as stuck:
             top = float(stuck.eigenvalues[0]) if len(stuck.eigenvalues) else nan
     return max(top, 0.0) / problem.size * problem.scale * problem.scale
-
-
-@cache
-def _thread_pool() -> bool:
-    """Whether Numba has a thread pool that several Python threads may enter at once."""
-    if (
-        import_module("numba").config.THREADING_LAYER == "workqueue"
-    ):  # the user's choice, and one that may not be entered twice
-        return False
-    for pool in ("omppool", "tbbpool"):
-        try:
-            import_module(f"numba.np.ufunc.{pool}")
-        except ImportError:  # its library is not on this system
-            continue
-        return True
-    return False
-
-
-_forked = False
-
-
-def _after_fork() -> None:
-    global _forked
-    _forked = True  # GNU OpenMP does not survive a fork: the child runs on one thread
-
-
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-def threads() -> int:
-    """Threads the kernels may use; the result does not depend on it."""
-    from numba import get_num_threads
-
-    return 1 if _forked or not _thread_pool() else int(get_num_threads())

@@ -1,7 +1,7 @@
 """Engines `dense` and `lazy`: margins by direct products, of every row or of the rows that are due.
 
 The two take the same steps to the last bit: a row is left out only while its margin cannot have come down to where it
-would get a weight (see `kernels.batch.due_rows`), and all sums run in one canonical order. Where nearly every row has a
+would get a weight (see `core.batch.due_rows`), and all sums run in one canonical order. Where nearly every row has a
 weight, both do margins, weights and sum in one pass over the data.
 """
 
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from separatrix.core import batch
 from separatrix.core.rows import norm
-from separatrix.data.memory import Problem, Vector
-from separatrix.walking.engines.base import Sheet, measure, rule_of, start, unit_of, unshift
+from separatrix.data.memory import HeldRows
+from separatrix.data.rows import Vector
+from separatrix.data.sheet import Sheet
+from separatrix.walking.engines.base import measure, rule_of, start, unit_of, unshift
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
 
@@ -27,7 +29,9 @@ SAVED_SCALARS = ("t", "k", "half", "n_last", "fused")
 class DirectEngine:
     """Φ and the margins of the rows; `lazy` says whether rows that cannot matter are left out."""
 
-    def __init__(self, problem: Problem, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+    seen_wrong = False
+
+    def __init__(self, problem: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
         self.name = "lazy" if lazy else "dense"
         self.problem, self.method, self.lazy = problem, method, lazy
         self.sheet = Sheet(problem)
@@ -102,6 +106,10 @@ class DirectEngine:
         grad = norm(st.total[:-1]) * unshift(self.rule, low)
         active = st.active[: c["n_active"]]
         return measure(self.problem, self.method, self.rule, st.m, active, low, norm(st.phi), grad)
+
+    def average(self) -> Vector | None:
+        """None: that is for the perceptron's sweeps."""
+        return None
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Φ, the stretch it is on, and the last wrong set; margins are computed anew."""

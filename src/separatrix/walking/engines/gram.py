@@ -24,8 +24,10 @@ from threadpoolctl import ThreadpoolController
 
 from separatrix.core import gram
 from separatrix.core.rows import norm
-from separatrix.data.memory import Problem, Vector
-from separatrix.walking.engines.base import Index, Sheet, measure, rule_of, start, unit_of, unshift
+from separatrix.data.memory import HeldRows
+from separatrix.data.rows import Index, Vector
+from separatrix.data.sheet import Sheet
+from separatrix.walking.engines.base import measure, rule_of, start, unit_of, unshift
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
 
@@ -111,6 +113,7 @@ class Cache:
         self.owner = np.full(slots, -1, dtype=np.int64)
         self.used = np.full(slots, -1, dtype=np.int64)
         self.ones = np.ones(n)
+        self.computed = 0  # columns, over the life of the cache
         self.vectors = np.zeros((BATCH, d + 2))
 
     def compute(self, sheet: Sheet, rows: Index, t: int) -> None:
@@ -130,6 +133,7 @@ class Cache:
 
     def _fill(self, sheet: Sheet, rows: Index, slots: Index) -> None:
         data = sheet.data
+        self.computed += len(rows)
         for lo in range(0, len(rows), BATCH):
             batch, into = rows[lo : lo + BATCH], slots[lo : lo + BATCH]
             self.vectors[len(batch) :] = 0.0
@@ -147,13 +151,7 @@ class Cache:
         count = -(-len(slots) // MULTIPLE) * MULTIPLE
         vectors = np.ascontiguousarray(self.vectors[:count, :-2].T)
         tail = data.bias * self.vectors[:count, -2]
-        if problem.sparse:
-            from scipy.sparse import csr_matrix
-
-            values, indices, indptr = problem.rows
-            X = csr_matrix((values, indices, indptr), shape=(problem.n, problem.d), copy=False)
-        else:
-            X = problem.rows[0]
+        X = problem.X
 
         def block(lo: int) -> None:
             hi = min(lo + BLOCK_ROWS, problem.n)
@@ -196,7 +194,7 @@ def run_all(work: Callable[[int], None], items: range, threads: int) -> None:
             list(pool.map(work, items))
 
 
-_caches: WeakKeyDictionary[Problem, dict[tuple[int, str], Cache]] = WeakKeyDictionary()
+_caches: WeakKeyDictionary[HeldRows, dict[tuple[int, str], Cache]] = WeakKeyDictionary()
 
 
 def shared_cache(sheet: Sheet, slots: int, dtype: str) -> Cache:
@@ -207,7 +205,7 @@ def shared_cache(sheet: Sheet, slots: int, dtype: str) -> Cache:
     return caches[slots, dtype]
 
 
-def fill_columns(problem: Problem) -> None:
+def fill_columns(problem: HeldRows) -> None:
     """All columns of G at once: what a run then computes does not depend on the runs before it."""
     options, sheet = Gram(), Sheet(problem)
     columns = shared_cache(sheet, options.slots(problem.n), options.dtype)
@@ -217,7 +215,9 @@ def fill_columns(problem: Problem) -> None:
 class GramEngine:
     """Margins and coefficients of Φ; Φ itself is put together when asked for."""
 
-    def __init__(self, problem: Problem, method: Method, theta0: Vector | None, options: Gram) -> None:
+    seen_wrong = False
+
+    def __init__(self, problem: HeldRows, method: Method, theta0: Vector | None, options: Gram) -> None:
         self.name = "gram"
         self.problem, self.method, self.options = problem, method, options
         self.sheet = Sheet(problem)
@@ -230,6 +230,7 @@ class GramEngine:
             )
         self.cache = shared_cache(self.sheet, slots, options.dtype)
         self.cache.forget_times()
+        self.computed_before = self.cache.computed
         finite = not isinf(method.gamma)
         if finite and options.slots(n, extra=4) >= slots:
             self.cache.shorten()
@@ -260,7 +261,7 @@ class GramEngine:
         exact = options.dtype == "float64"
         self.c["column_error"] = self.sheet.dot_error if exact else 0.0
         self.c["product_error"] = self.sheet.dot_error + self.sheet.sum_error
-        self.c["tiny"] = gram.TINY if finite else 0.0
+        self.c["tiny"] = gram.NEGLIGIBLE if finite else 0.0
         self.refresh()
         self.state.start[:] = self.state.m
         self.c["half"] = isinf(method.gamma) and not self.phi0.any() and method.order is None
@@ -276,7 +277,7 @@ class GramEngine:
         return self.t
 
     @property
-    def errors(self) -> int:
+    def errors(self) -> int | None:
         """Wrong rows at this iterate."""
         return int(self.c["errors"])
 
@@ -341,6 +342,10 @@ class GramEngine:
         grad *= unshift(self.rule, low)
         return measure(self.problem, self.method, self.rule, st.m, active, low, length, grad)
 
+    def average(self) -> Vector | None:
+        """None: that is for the perceptron's sweeps."""
+        return None
+
     def save(self) -> dict[str, NDArray[Any]]:
         """All but the columns themselves, which are computed anew from the list of their rows."""
         state = {name: getattr(self.state, name).copy() for name in SAVED}
@@ -360,6 +365,10 @@ class GramEngine:
             self.c[name] = state[name][()]
 
     def stats(self) -> dict[str, int]:
-        """Rows and columns read so far, and columns held."""
-        held = int((self.cache.owner >= 0).sum())
-        return {"rows_read": int(self.c["rows_read"]), "columns_read": int(self.c["columns_read"]), "columns": held}
+        """Rows and columns read so far, columns held, and those of them that this run had to compute."""
+        return {
+            "rows_read": int(self.c["rows_read"]),
+            "columns_read": int(self.c["columns_read"]),
+            "columns": int((self.cache.owner >= 0).sum()),
+            "columns_computed": self.cache.computed - self.computed_before,
+        }

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from separatrix.core import gram, gram_sweep, sweep
 from separatrix.core.rows import norm
-from separatrix.data.memory import Problem, Vector
-from separatrix.walking.engines.base import Index, Sheet, measure, rule_of, start
+from separatrix.data.memory import HeldRows
+from separatrix.data.rows import Index, Vector
+from separatrix.data.sheet import Sheet
+from separatrix.walking.engines.base import measure, rule_of, start
 from separatrix.walking.engines.gram import Gram, GramEngine
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
@@ -36,7 +38,7 @@ class SweepEngine:
     """φ and, for `lazy`, a lower bound on every margin."""
 
     def __init__(
-        self, problem: Problem, method: Method, theta0: Vector | None, *, lazy: bool, seed: int, average: bool = False
+        self, problem: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool, seed: int, average: bool = False
     ) -> None:
         self.name = "lazy" if lazy else "dense"
         self.problem, self.method, self.lazy, self.seed = problem, method, lazy, seed
@@ -69,16 +71,21 @@ class SweepEngine:
         return self.t if self.method.order == "most-wrong" else int(self.c["epoch"])
 
     @property
-    def errors(self) -> int:
+    def errors(self) -> int | None:
         """0 once every row was right in turn; before that only a full pass could tell."""
-        return 0 if self.c["clean"] >= self.problem.n else self.problem.n
+        return 0 if self.c["clean"] >= self.problem.n else None
+
+    @property
+    def seen_wrong(self) -> bool:
+        """Whether `measure` has just seen a wrong row."""
+        return self.wrong_at == self.t
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
         end = self.t + steps
         if self.method.order == "most-wrong":
             sweep.most_wrong(self.sheet.data, self.state, int(min(steps, max(epoch - self.t, 0))), self.lazy)
-        while self.method.order != "most-wrong" and self.errors and self.t < end and self.epoch < epoch:
+        while self.method.order != "most-wrong" and self.errors != 0 and self.t < end and self.epoch < epoch:
             self.sweep_on(end - self.t)
         if not stop and self.errors == 0:
             self.c["t"] = end  # a perceptron that is right stays where it is
@@ -148,7 +155,7 @@ class GramSweepEngine(GramEngine):
     """All margins, and one column of G per update."""
 
     def __init__(
-        self, problem: Problem, method: Method, theta0: Vector | None, options: Gram, seed: int, average: bool = False
+        self, problem: HeldRows, method: Method, theta0: Vector | None, options: Gram, seed: int, average: bool = False
     ) -> None:
         super().__init__(problem, method, theta0, options)
         self.seed = seed
@@ -172,15 +179,15 @@ class GramSweepEngine(GramEngine):
         return self.t if self.method.order == "most-wrong" else int(self.p["epoch"])
 
     @property
-    def errors(self) -> int:
+    def errors(self) -> int | None:
         """0 once every row was right in turn."""
-        return 0 if self.p["clean"] >= self.problem.n else self.problem.n
+        return 0 if self.p["clean"] >= self.problem.n else None
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
         end = self.t + steps
         last = end if self.method.order != "most-wrong" else int(min(end, epoch))
-        while self.errors and self.t < last and self.epoch < epoch:
+        while self.errors != 0 and self.t < last and self.epoch < epoch:
             before = self.epoch
             said = gram_sweep.sweep(self.sheet.data, self.state, self.order, self.p, last - self.t, self.late)
             if said == gram.COLUMNS:
@@ -264,7 +271,7 @@ def sweep_together(engines: Sequence[SweepEngine]) -> None:
             strict=True,
         )
     )
-    slices = max(1, first.problem.rows[0].size * len(engines) // WORK)  # between two looks at the keyboard
+    slices = max(1, first.problem.arrays[0].size * len(engines) // WORK)  # between two looks at the keyboard
     for k in range(slices):
         lo, hi = n * k // slices, n * (k + 1) // slices
         st, data = first.state, first.sheet.data

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.batch import underflow_shift
+from separatrix.core.constants import ENDLESS, FIRST_LOOK, SHORT_LEAST, SHORT_MOST, WORTH_A_LOOK
 from separatrix.core.rows import LEVELS, finish, norm, put
-from separatrix.data.memory import Vector
-from separatrix.shards import Answer, Nodes, Query, Sharded, Swept
+from separatrix.data.rows import Vector
+from separatrix.shards import Answer, Nodes, Query, ShardedRows, Swept
 from separatrix.walking.engines.base import rule_of, start, unit_of, unshift
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
@@ -28,7 +29,7 @@ SCALARS = ("t", "k", "half", "stepped", "fused")
 class _Sharded:
     """What both engines share: the team, and the numbers of an iterate."""
 
-    def __init__(self, problem: Sharded, method: Method, theta0: Vector | None, lazy: bool) -> None:
+    def __init__(self, problem: ShardedRows, method: Method, theta0: Vector | None, lazy: bool) -> None:
         self.name = problem.team.name
         self.problem, self.method = problem, method
         self.rule = rule_of(problem, method)
@@ -37,8 +38,14 @@ class _Sharded:
         self.slowest = 0.0  # Σ over iterations of the slowest shard's own seconds
         problem.begin(lazy=lazy, rowwise=method.order is not None)
 
+    seen_wrong = False
+
     def use_threads(self, count: int) -> None:
         """Shards have threads of their own."""
+
+    def average(self) -> Vector | None:
+        """None: it is not kept here."""
+        return None
 
     def phi(self) -> Vector:
         """φ_t in the problem's own scale."""
@@ -84,9 +91,9 @@ class _Sharded:
 
 
 class ShardedEngine(_Sharded):
-    """The batch methods: `kernels.batch.advance` with its passes over the rows done by the shards."""
+    """The batch methods: `core.batch.advance` with its passes over the rows done by the shards."""
 
-    def __init__(self, problem: Sharded, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+    def __init__(self, problem: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
         super().__init__(problem, method, theta0, lazy)
         D = problem.d + 1
         self.base, self.step = np.zeros(D), np.zeros(D)
@@ -124,7 +131,7 @@ class ShardedEngine(_Sharded):
         self._evaluate()
         while self.t < end and not (stop and self.errors == 0):
             if isinf(self.rule.gamma) and not self.half and self.stepped and not self.changed:
-                if self.k >= self.safe and self.k >= self.patience and end - self.t > 4:
+                if self.k >= self.safe and self.k >= self.patience and end - self.t > WORTH_A_LOOK:
                     self._foresee()
                 self._move(max(1, min(end - self.t, self.safe - self.k)))
             else:
@@ -151,7 +158,7 @@ class ShardedEngine(_Sharded):
             self.many = not isinf(gamma) and 3 * active > self.problem.n
 
     def _query(self, tau: float, **more: Any) -> Query:
-        short = self.problem.short and 1e-15 < self.length * self.problem.scale < 1e15
+        short = self.problem.short and SHORT_LEAST < self.length * self.problem.scale < SHORT_MOST
         loss = {"loss": True} if isinf(self.rule.gamma) else {}  # it costs nothing there
         return Query(self.Phi, self.rule.gamma, tau, half=self.half, short=short and self.fused, **(loss | more))
 
@@ -176,7 +183,7 @@ class ShardedEngine(_Sharded):
         out = self.total(self.nodes)
         self.step = out[:-1] / out[-1] if self.rule.normalized and out[-1] > 0.0 else out[:-1].copy()
         self.base = self.Phi.copy()
-        self.k, self.safe, self.patience = 0, 0, 8
+        self.k, self.safe, self.patience = 0, 0, FIRST_LOOK
         self.stepped = not self.half
 
     def _move(self, hop: int) -> None:
@@ -244,7 +251,7 @@ class ShardedEngine(_Sharded):
 class ShardedSweepEngine(_Sharded):
     """The row-at-a-time perceptron: φ goes from shard to shard, in the order of the rows."""
 
-    def __init__(self, problem: Sharded, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+    def __init__(self, problem: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
         if method.order != "cyclic":
             raise ValueError(
                 f"order={method.order!r} needs all rows in memory; rows in files and on clusters are swept in order: "
@@ -255,18 +262,18 @@ class ShardedSweepEngine(_Sharded):
         self.doubted_at = -1
 
     @property
-    def errors(self) -> int:
+    def errors(self) -> int | None:
         """0 once every row was right in turn; before that only a full pass could tell."""
-        return 0 if self.clean >= self.problem.n else self.problem.n
+        return 0 if self.clean >= self.problem.n else None
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
         end, team, n = self.t + steps, self.problem.team, self.problem.n
-        while self.errors and self.t < end and self.epoch < epoch:
+        while self.errors != 0 and self.t < end and self.epoch < epoch:
             k = int(np.searchsorted(team.bounds, self.position, side="right")) - 1
             first = team.bounds[k]
             at = self.position - first
-            swept: Swept = team.ask_one(k, "sweep", self.Phi, at, self.clean, int(min(end - self.t, 1 << 60)))
+            swept: Swept = team.ask_one(k, "sweep", self.Phi, at, self.clean, int(min(end - self.t, ENDLESS)))
             self.Phi, self.clean = swept.phi, swept.clean
             self.t += swept.updates
             self.rows_read += swept.read

@@ -1,0 +1,280 @@
+"""Problem: data opened and checked once, for any number of calls, which share what was computed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.data.frames import Design, design, is_frame
+from separatrix.data.labels import label
+from separatrix.data.open import dask_client, open_rows
+from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
+
+
+class Problem:
+    """Rows and labels, opened and checked once; every function takes it in place of X and y.
+
+    What one call computes the next one finds: the rows' lengths, the columns of the Gram matrix G = ZZᵀ that the engine
+    `gram` asked for, the bracket on the margin, the verdict and its proof, which is checked again each time. Columns of
+    G take up to a quarter of the machine's memory, 2 GB at most, until the problem is closed. X must not change
+    meanwhile: arrays are used in place. Calls from several threads take turns.
+
+    Parameters
+    ----------
+    X : array, memory map, sparse matrix, data frame, path, list of paths or Dask collection
+        The rows a_i, as in `solve`. Text, categories and booleans of data frames get one 0/1 column per level, as in
+        `diagnose`.
+    y : array-like, path or str
+        Two-valued labels, the larger one +1, as in `solve`; of a data frame also the name of the column.
+    sample_weight : array-like, optional
+        Weights s_i ≥ 0 for `solve`.
+    fit_intercept : bool, default=False
+        Append a constant column, for all calls.
+    intercept_scaling : float or "auto", default=1.0
+        The value of that column in `solve`; verdicts and margins do not depend on it.
+    memory_limit : int or str, optional
+        Bytes that the process may take while it reads rows from files, or text such as "1GB".
+    missing : {"error", "drop"}, default="error"
+        For frames, what to do with rows that have missing values.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    d : int
+        Columns, without the intercept.
+    R : float
+        The longest row, max ‖z_i‖, the constant column included.
+    classes : ndarray
+        The two labels; the second, larger one is +1.
+    names : tuple of str
+        The columns' names: those of a data frame, else x0, x1, …
+    fit_intercept : bool
+        Whether a constant column is appended.
+    closed : bool
+        Whether the rows have been let go of.
+
+    Raises
+    ------
+    ValueError
+        If the data are not numbers with labels of two values, or an option is out of range.
+
+    See Also
+    --------
+    solve : Walk to a separator.
+    separate : Decide with a proof.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y, _ = sx.planted(200, 300, margin=0.1, offset=3.0)
+    >>> with sx.Problem(X, y) as problem:
+    ...     runs = [sx.solve(problem, method="lr-gd", step_size=step) for step in (10.0, 100.0)]
+    ...     print(all(run.separated for run in runs), sx.separate(problem).status)
+    True separable
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        fit_intercept: bool = False,
+        intercept_scaling: float | Literal["auto"] = INTERCEPT_SCALE,
+        memory_limit: int | str | None = None,
+        missing: Literal["error", "drop"] = "error",
+    ) -> None:
+        if isinstance(X, Problem):
+            raise ValueError("X is a Problem already; use it as it is.")
+        table: Design | None = None
+        if dask_client(X) is None and is_frame(X):
+            table = design(X, y, missing=missing)
+            X, y = table.X, table.y
+        rows = open_rows(
+            X,
+            y,
+            memory_limit=memory_limit,
+            sample_weight=sample_weight,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+        )
+        self._set(rows, table, sample_weight)
+
+    def _set(self, rows: Rows, table: Design | None, sample_weight: Any) -> None:
+        self._rows, self.table = rows, table
+        self.weighted = sample_weight is not None
+        self.leaves_out = self.weighted and bool((np.asarray(sample_weight) == 0).any())  # rows of weight 0
+        self._lock, self._owner = threading.Lock(), 0
+        self._auto: Rows | None = None
+        self.closed = False
+        self.known: dict[str, Any] = {}  # what calls leave for the next one, by their own names
+
+    @classmethod
+    def _around(cls, rows: Rows, sample_weight: Any) -> Self:
+        """A problem for one call, of rows that have been opened."""
+        problem = cls.__new__(cls)
+        problem._set(rows, None, sample_weight)
+        return problem
+
+    @property
+    def rows(self) -> Rows:
+        """The rows, by the protocol that everything below this class uses."""
+        if self.closed:
+            raise ValueError("this Problem is closed; open another one, or keep calls inside the with block.")
+        return self._rows
+
+    @property
+    def auto(self) -> Rows:
+        """The rows with a constant column of the size that suits them best, for what does not depend on it."""
+        if self._auto is None:
+            self._auto = self.rows.rescaled("auto")
+        return self._auto
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return self.rows.n
+
+    @property
+    def d(self) -> int:
+        """Columns, without the intercept."""
+        return self.rows.d
+
+    @property
+    def R(self) -> float:
+        """The longest row, max ‖z_i‖, the constant column included."""
+        return self.rows.R
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The two labels; the second, larger one is +1."""
+        return self.rows.classes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names: those of a data frame, else x0, x1 and so on."""
+        if self.table is not None:
+            return tuple(term.name for term in self.table.terms)
+        return tuple(f"x{j}" for j in range(self.d))
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Whether a constant column is appended."""
+        return self.rows.bias > 0
+
+    def margins(self, theta: Any) -> Vector:
+        """The margins z_iᵀθ of all rows.
+
+        Parameters
+        ----------
+        theta : array-like
+            One number per column, and behind them that of the constant column if there is an intercept.
+
+        Returns
+        -------
+        ndarray
+            The margins; all are positive where θ separates.
+
+        Raises
+        ------
+        ValueError
+            If θ has another length.
+        """
+        rows, given = self.rows, np.asarray(theta, dtype=np.float64)
+        entries = rows.d + self.fit_intercept
+        if given.shape != (entries,):
+            raise ValueError(f"theta must have shape ({entries},), got {given.shape}.")
+        with self._turn():
+            return rows.margins(np.append(given, [] if self.fit_intercept else [0.0])) * rows.scale
+
+    @contextmanager
+    def _turn(self) -> Iterator[Self]:
+        """The problem for one call: those of other threads wait, one from inside a callback cannot be waited for."""
+        if self._owner == threading.get_ident():
+            raise RuntimeError(
+                "this Problem is in use by the call whose callback this is; open another Problem for the one inside."
+            )
+        with self._lock:
+            self._owner = threading.get_ident()
+            try:
+                yield self
+            finally:
+                self._owner = 0
+
+    def close(self) -> None:
+        """Let go of the rows and of all that was computed; what calls have returned stays."""
+        with self._turn():
+            if not self.closed:
+                self._rows.close()
+                self.closed = True
+                self.known.clear()
+                self._auto = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "Problem(closed)"
+        classes = " and ".join(label(c) for c in self.classes)
+        intercept = ", with an intercept" if self.fit_intercept else ""
+        return f"Problem({self.n:,} rows of {self.d:,} columns, classes {classes}{intercept})"
+
+
+@contextmanager
+def as_problem(
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    fit_intercept: bool = False,
+    intercept_scaling: Any = INTERCEPT_SCALE,
+    memory_limit: Any = None,
+) -> Iterator[Problem]:
+    """The Problem that the user has opened, for the time of a call; or (X, y) opened for this call alone."""
+    if isinstance(X, Problem):
+        if y is not None:
+            raise ValueError(
+                f"a Problem has its labels: leave y out, got {y!r}; other options go by name, as in "
+                'solve(problem, method="lr-gd").'
+            )
+        given = {"sample_weight": sample_weight, "memory_limit": memory_limit}
+        given["intercept_scaling"] = None if intercept_scaling == INTERCEPT_SCALE else intercept_scaling
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"{name} belongs to the Problem: give it where that is opened, Problem(…, {name}=…).")
+        if fit_intercept and not X.fit_intercept:
+            raise ValueError("this Problem was opened without an intercept; open it with fit_intercept=True.")
+        with X._turn():
+            yield X
+        return
+    if y is None:
+        raise TypeError("y is missing: give the labels, or a Problem in place of X and y.")
+    rows = open_rows(
+        X,
+        y,
+        memory_limit=memory_limit,
+        sample_weight=sample_weight,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+    )
+    try:
+        yield Problem._around(rows, sample_weight)
+    finally:
+        rows.close()
+
+
+def decidable(problem: Problem) -> Problem:
+    """The problem itself, unless a verdict on it would speak of rows that were left out."""
+    if problem.leaves_out:
+        raise ValueError("sample_weight is 0 in some rows, which a verdict cannot leave out; open X without them.")
+    return problem

@@ -1,0 +1,55 @@
+"""Budget: what a decision may cost in time, exact arithmetic and memory. Verdicts are proofs whatever it is."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits that every tool of a decision keeps to; less may leave it undecided, never wrong.
+
+    deadline : when to give up, by `time.perf_counter`; None for never
+    tiny : n D min(n, D), the work of one exact elimination, up to which rational arithmetic comes first
+    exact : and up to which it is tried at all
+    part : the same for part of a larger problem, not worth long arithmetic
+    eliminated : rows times columns squared up to which column relations are eliminated exactly, and none is guessed
+    entries : of the largest dense block that is made, 8 bytes each
+    """
+
+    deadline: float | None = None
+    tiny: int = 20_000
+    exact: int = 20_000_000
+    part: int = 50_000
+    eliminated: int = 100_000
+    entries: int = 100_000_000
+
+    @classmethod
+    def within(cls, time_limit: float | None) -> Self:
+        """So many seconds from now, or as long as it takes."""
+        return cls() if time_limit is None else cls(deadline=time.perf_counter() + time_limit)
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.perf_counter() > self.deadline
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the deadline."""
+        return None if self.deadline is None else max(self.deadline - time.perf_counter(), 1e-3)
+
+    def for_part(self) -> Self:
+        """The budget for part of a problem."""
+        return replace(self, exact=min(self.exact, self.part))
+
+
+def check_time_limit(time_limit: Any) -> None:
+    """Complain about anything but None and positive seconds."""
+    if time_limit is not None and (not isinstance(time_limit, int | float) or not time_limit > 0):
+        raise ValueError(f"time_limit must be positive seconds or None, got {time_limit!r}.")
+
+
+UNLIMITED = Budget()

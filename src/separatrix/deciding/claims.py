@@ -1,0 +1,82 @@
+"""Proofs put together, checked against the raw rows, and carried from part of a problem to all of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from separatrix.certify import Claim, Proof, check
+from separatrix.certify.reader import Reader
+from separatrix.data.memory import HeldRows, hold_signed
+from separatrix.data.rows import Index, Rows, Vector
+from separatrix.deciding.budget import Budget
+from separatrix.deciding.relations import Relations, holds_on
+
+
+def claim(rows: Rows, what: Claim, /, **parts: Any) -> Proof | None:
+    """A proof of these parts if it checks, None otherwise."""
+    proof = Proof(what, rows.n, rows.d, rows.bias > 0, **parts)
+    return proof if check(proof, rows) else None
+
+
+def claim_separator(rows: HeldRows, theta: Vector) -> Proof | None:
+    """θ (d + 1 entries, the largest 1) as a proof of separability."""
+    return claim(rows, Claim.SEPARABLE, theta=tuple(rows.unpad(theta).tolist()))
+
+
+def claim_weights(
+    reader: Reader, rows: HeldRows, B: Index, lam: Vector, K: Index, relations: Relations
+) -> Proof | None:
+    """Weights λ_B with their columns as a proof, of overlap where the relations hold in every row."""
+    lam = lam / lam.max()
+    everywhere = bool(holds_on(reader, K, relations).all())
+    parts: dict[str, Any] = {
+        "rows": tuple(B.tolist()),
+        "weights": tuple(lam.tolist()),
+        "columns": tuple(K.tolist()),
+        "relations": relations,
+    }
+    return claim(rows, Claim.OVERLAP if everywhere else Claim.INSEPARABLE, **parts)
+
+
+def claim_of_all(rows: HeldRows, proof: Proof, J: Index, columns: Index) -> Proof | None:
+    """A proof that the rows J on these columns are inseparable as one about all rows and columns."""
+    if proof.claim is Claim.SEPARABLE or proof.rows is None:
+        return None
+    parts: dict[str, Any] = {"rows": tuple(int(J[i]) for i in proof.rows), "weights": proof.weights}
+    if proof.columns is not None:
+        at = {j: int(c) for j, c in enumerate(columns)}
+        relations = {at[j]: {at[k]: c for k, c in terms.items()} for j, terms in proof.relations.items()}
+        parts |= {"columns": tuple(at[j] for j in proof.columns), "relations": relations}
+        if proof.claim is Claim.OVERLAP and not rows.sparse:
+            overlap = claim(rows, Claim.OVERLAP, **parts)
+            if overlap is not None:
+                return overlap
+    return claim(rows, Claim.INSEPARABLE, **parts)
+
+
+def part_of(rows: HeldRows, J: Index, budget: Budget) -> tuple[HeldRows | None, Index]:
+    """The rows J as dense ones on the columns they touch, with the number of each such column; None if too many."""
+    reader = Reader(rows)
+    if rows.sparse:
+        used = np.unique(reader.X[J].indices).astype(np.int64)
+        columns = np.concatenate([used, np.arange(rows.d, reader.D)])
+    else:
+        columns = np.arange(reader.D)
+    if len(J) * len(columns) > budget.entries or len(columns) == 0:
+        return None, columns
+    return hold_signed(reader.dense(J, columns), rows.classes), columns
+
+
+def weights_of(reader: Reader, order: Index, Z: list[list[int]], lam: list[Fraction]) -> list[Fraction]:
+    """λ for the rows as stored, from λ for the whole-number rows Z_k = c_k z_order[k]."""
+    out = [Fraction(0)] * reader.n
+    columns = np.arange(reader.D)
+    for i, z, weight in zip(order.tolist(), Z, lam, strict=True):
+        if weight:
+            raw = reader.dense(np.array([i]), columns)[0]
+            at = next((j for j, v in enumerate(z) if v), None)
+            out[i] = weight if at is None else weight * Fraction(z[at]) / Fraction(float(raw[at]))
+    return out

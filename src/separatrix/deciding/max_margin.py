@@ -1,0 +1,91 @@
+"""max_margin → Margin: the bracket on the widest margin, narrowed until it is as narrow as asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+from separatrix.data.problem import Problem, as_problem, decidable
+from separatrix.deciding.budget import Budget, check_time_limit
+from separatrix.deciding.margin import Margin, Progress, find_margin
+from separatrix.deciding.working_set import margin_elsewhere
+
+
+def max_margin(
+    X: Any,
+    y: Any = None,
+    *,
+    rtol: float = 1e-6,
+    fit_intercept: bool = False,
+    time_limit: float | None = None,
+    callback: Callable[[Progress], Any] | None = None,
+    memory_limit: int | str | None = None,
+) -> Margin:
+    """The widest margin as a bracket whose two ends are proven.
+
+    ::
+
+        μ = max_{‖θ‖ ≤ 1} min_i z_iᵀθ
+
+    Where no separator exists μ = 0 and the upper end is driven there; `separate` turns that into a proof.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame, path, list of paths, Dask collection or Problem
+        The rows a_i, as in `solve`; dense or CSR, float32 or float64.
+    y : array-like, path or str, optional
+        Two-valued labels, the larger one +1, as in `solve`.
+    rtol : float, default=1e-6
+        The bracket is closed when upper - lower ≤ rtol · upper.
+    fit_intercept : bool, default=False
+        Also an intercept, which is not part of the norm, as in every hard-margin SVM.
+    time_limit : float, optional
+        Seconds after which the bracket is returned as it is.
+    callback : callable, optional
+        Called with a `Progress` (step, lower, upper, seconds) after each Newton step, or each round where rows are
+        elsewhere; a true answer stops.
+    memory_limit : int or str, optional
+        Bytes that the process may take while it reads rows from files, or text such as "1GB".
+
+    Returns
+    -------
+    Margin
+        The bracket, with the θ and the weights that prove its ends.
+
+    Raises
+    ------
+    ValueError
+        If the data are not numbers with labels of two values, or an option is out of range.
+
+    See Also
+    --------
+    separate : Whether there is a separator at all.
+    MaxMarginClassifier : The same as a scikit-learn classifier.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[2, 1], [-2, 1], [5, 0]], [1, -1, 1]
+    >>> mu = sx.max_margin(X, y)
+    >>> print(f"{mu.lower:.4f} {mu.upper:.4f} {mu.support}")
+    2.0000 2.0000 [0 1]
+    """
+    if not isinstance(rtol, Real) or not 0 < float(rtol) < 1:
+        raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
+    check_time_limit(time_limit)
+    with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit) as problem:
+        rows = decidable(problem).auto
+        if rows.whole is None:
+            found = margin_elsewhere(rows, float(rtol), Budget.within(time_limit), callback)
+        else:
+            found = find_margin(rows.whole, float(rtol), time_limit, callback, problem.known.get("margin"))
+        remember(problem, found)
+        return found
+
+
+def remember(problem: Problem, found: Margin) -> None:
+    """Leave a bracket for the next call on this problem, if it is the narrowest so far."""
+    known: Margin | None = problem.known.get("margin")
+    if known is None or found.upper - found.lower < known.upper - known.lower:
+        problem.known["margin"] = found

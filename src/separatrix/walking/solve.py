@@ -1,0 +1,202 @@
+"""solve: check what was asked, open the data, walk to the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from math import inf, isinf
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+
+from separatrix.data.problem import as_problem
+from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
+from separatrix.walking.checkpoint import Checkpoint
+from separatrix.walking.engines import Gram
+from separatrix.walking.loop import Walk
+from separatrix.walking.methods import parse_method
+from separatrix.walking.run import Iterate, Run, Stop
+from separatrix.walking.trace import Recorder, check_record
+
+WEIGHTLESS = "repeat rows, or use a batch method"
+
+
+def solve(
+    X: Any,
+    y: Any = None,
+    method: str = "lr-gd",
+    *,
+    step_size: float | None = None,
+    max_iter: int = 100_000,
+    max_epochs: int | None = None,
+    engine: str | Gram = "auto",
+    theta0: Any = None,
+    stop: Stop = "separated",
+    record: str | int | None = "log",
+    sample_weight: Any = None,
+    fit_intercept: bool = False,
+    intercept_scaling: float | Literal["auto"] = INTERCEPT_SCALE,
+    callback: Callable[[Iterate], Any] | None = None,
+    checkpoint: str | PathLike[str] | Checkpoint | None = None,
+    random_state: int | np.random.Generator | None = None,
+    order: str = "cyclic",
+    sharpness: bool = False,
+    memory_limit: int | str | None = None,
+    progress: Callable[[int, int | None], Any] | None = None,
+) -> Run:
+    """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms.
+
+    Parameters
+    ----------
+    X : array, memory map, sparse matrix, data frame, path, list of paths, Dask collection or Problem
+        The rows a_i. Arrays of float32 and float64 in C order are used in place; sparse matrices are CSR or CSC; paths
+        name .npy or .parquet files; Dask collections are arrays or frames. A `Problem` has rows, labels, weights and
+        intercept, and y is left out.
+    y : array-like, path or str, optional
+        Two-valued labels of any type; the larger value is +1. For .npy files also a path, for Parquet and Dask frames
+        the name of the column.
+    method : str, default="lr-gd"
+        One of "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron" and "perceptron".
+    step_size : float, optional
+        The step size γ in (0, ∞] of the logistic two, 1 by default; ∞ makes them the perceptrons.
+    max_iter : int, default=100_000
+        Updates to make at most.
+    max_epochs : int, optional
+        Passes over the data to make at most: sweeps of the perceptron, updates of the others.
+    engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
+        How the margins are kept up to date; the iterates are the same. `Gram(memory=…, dtype=…)` sets the options of
+        the last.
+    theta0 : array-like, optional
+        Where to start, 0 by default.
+    stop : "separated", None or callable, default="separated"
+        When to stop: at separation; with None not before `max_iter`; or when a callable says so, which is asked at each
+        iterate.
+    record : {"log", "all", "epoch"}, int or None, default="log"
+        Which iterates to record: thinning geometrically, all, after each pass over the data, one in so many, or none.
+        The last one is always recorded.
+    sample_weight : array-like, optional
+        Weights s_i ≥ 0; whole numbers equal repeated rows, 0 removes a row. Not for the perceptron.
+    fit_intercept : bool, default=False
+        Append a constant column; its entry of θ comes last.
+    intercept_scaling : float or "auto", default=1.0
+        The value of that column, or "auto" for a fifth of the rows' root mean square length.
+    callback : callable, optional
+        Called with every recorded iterate; a true answer ends the run.
+    checkpoint : path or Checkpoint, optional
+        A file to save the run to every 30 s, and to continue from if it exists; `Checkpoint(path, every=…)` sets the
+        time.
+    random_state : int or numpy.random.Generator, optional
+        The seed for order="random".
+    order : {"cyclic", "random", "most-wrong"}, default="cyclic"
+        The perceptron's next wrong row: in the order of X, in a fresh permutation per sweep, or the most wrong one.
+    sharpness : bool, default=False
+        Also record λ_max of the Hessian (finite step sizes).
+    memory_limit : int or str, optional
+        Bytes that the process may take while it reads rows from files, or text such as "1GB".
+    progress : callable, optional
+        Called at most ten times a second, and at the end, with the iteration and the number of rows on the wrong side,
+        None where that is not known, as in the perceptron's sweeps: nothing is computed for it.
+
+    Returns
+    -------
+    Run
+        The last iterate, how the run ended, and the trace of the way there.
+
+    Raises
+    ------
+    ValueError
+        If an option is none of those above, or the data are not numbers with labels of two values.
+    CheckpointError
+        If the checkpoint's file is damaged or belongs to another run.
+    ClusterError
+        If the scheduler or all workers of the Dask cluster are gone; the checkpoint, if any, is saved.
+
+    See Also
+    --------
+    separate : Decide with a proof whether there is such a θ at all.
+    bounds : The number of iterations after which each method must have separated.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = sx.worst_case(1000)
+    >>> sx.solve(X, y, "normalized-lr-gd", step_size=1.0).n_iter
+    16
+    """
+    how = parse_method(method, step_size, order)
+    if sample_weight is not None and how.order is not None:
+        raise ValueError(f"the row-at-a-time perceptron takes no sample_weight: {WEIGHTLESS}.")
+    check_count("max_iter", max_iter)
+    check_count("max_epochs", 0 if max_epochs is None else max_epochs)
+    if not (stop is None or stop == "separated" or callable(stop)):
+        raise ValueError(f'stop must be "separated", None or a callable, got {stop!r}.')
+    if sharpness and isinf(how.gamma):
+        raise ValueError("sharpness needs a finite step_size: the perceptron loss is flat almost everywhere.")
+    every = check_record(record)
+    began = time.perf_counter()
+    with as_problem(
+        X,
+        y,
+        memory_limit=memory_limit,
+        sample_weight=sample_weight,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+    ) as problem:
+        rows = problem.rows
+        if problem.weighted and how.order is not None:
+            raise ValueError(f"the row-at-a-time perceptron takes no sample_weight: {WEIGHTLESS}.")
+        if sharpness and rows.whole is None:
+            raise ValueError("sharpness needs the rows in memory; leave it out for rows in files and on clusters.")
+        walker = Walk(
+            rows,
+            how,
+            engine=engine,
+            theta0=check_theta0(theta0, rows),
+            max_iter=int(max_iter),
+            max_epochs=inf if max_epochs is None else max_epochs,
+            stop=stop,
+            recorder=Recorder(every, sharpness),
+            callback=callback,
+            checkpoint=checkpoint
+            if checkpoint is None or isinstance(checkpoint, Checkpoint)
+            else Checkpoint(checkpoint),
+            seed=check_seed(random_state),
+            progress=progress,
+        )
+        walker.seconds += time.perf_counter() - began
+        return walker.finish()
+
+
+def check_count(name: str, value: Any) -> None:
+    """Complain about anything but a whole number from 0."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}.")
+
+
+def check_theta0(theta0: Any, problem: Rows) -> Vector | None:
+    """θ_0 as a vector of the right length, or one sentence about it."""
+    if theta0 is None:
+        return None
+    try:
+        theta = np.array(theta0, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"theta0 must be a vector of numbers, got {theta0!r}.") from None
+    entries = problem.d + bool(problem.bias)
+    if theta.shape != (entries,):
+        hint = f"{problem.d} columns and the intercept" if problem.bias else "one entry per column"
+        raise ValueError(f"theta0 must have shape ({entries},) ({hint}), got {theta.shape}.")
+    if not np.isfinite(theta).all():
+        raise ValueError(f"theta0 must be finite, got {theta[~np.isfinite(theta)][0]} in it.")
+    return theta
+
+
+def check_seed(random_state: Any) -> int | None:
+    """A whole number to derive the sweeps' permutations from; None leaves the choice open."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**62))
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise ValueError(f"random_state must be None, a whole number from 0 or a numpy Generator, got {random_state!r}.")
