@@ -150,21 +150,24 @@ def test_columns_are_shared_by_runs_on_one_problem_and_go_with_it():
     assert gone() is None
 
 
-@pytest.mark.parametrize("method", ["lr-gd", "normalized-lr-gd"])
-@pytest.mark.parametrize("gamma", [0.3, 10.0, 100.0])
-def test_gram_at_finite_steps_holds_margins_to_eleven_digits(method, gamma):
+# Normalized steps of 0.3 go on far past separation, where weights are small and rounding is large beside them.
+@pytest.mark.parametrize(
+    ("method", "gamma", "limit"),
+    [(m, g, 1e-10 if (m, g) == ("normalized-lr-gd", 0.3) else 1e-12) for m in BATCH[:2] for g in (0.3, 10.0, 100.0)],
+)
+def test_gram_at_finite_steps_holds_the_margins_of_its_own_iterates(method, gamma, limit):
     X, y, _ = sx.planted(300, 80, margin=0.02, offset=25.0, random_state=1)
     problem = make_problem(X, y)
     engine = make_engine("gram", problem, parse_method(method, gamma))
     assert len(engine.state.short) == 300
-    seen = 0
-    for _ in range(40):
-        engine.advance(37, False)
-        seen += engine.c["n_need"] > engine.c["n_large"] > 0
+    small = 0
+    for t in range(1480):
+        engine.advance(1, False)
+        small += engine.c["n_need"] > engine.c["n_large"]
         Phi = engine.vector()
         apart = np.abs(engine.state.m - engine.sheet.margins(Phi)) / (problem.r * np.linalg.norm(Phi))
-        assert apart.max() < 1e-11
-    assert seen or gamma < 1  # small changes did take the short columns
+        assert apart.max() < limit, t
+    assert small > 20  # steps whose small changes of weight took the short columns
 
 
 def test_short_columns_are_left_out_where_memory_is_tight():
