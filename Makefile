@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The oldest scikit-learn that is supported, in an environment of its own.
 OLDEST := .venv-oldest
 
-.PHONY: reproduce test test-oldest test-faults browser lint types docs package bench clean
+.PHONY: reproduce test test-long test-oldest test-faults browser lint types docs package bench clean
 
 # Where SEPARATRIX_DATA names the image files they are used, else scikit-learn's digits.
 reproduce: $(VENV)/installed
@@ -14,13 +14,19 @@ reproduce: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest
 
+# What `make test` has a sample of: all 3,000 small problems, hundreds of megabytes in files and in memory, larger image
+# problems, benchmarks; and killed processes.
+test-long: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -m 'long or faults'
+
 # That version hands pytest a generator of checks, which newer pytests warn about. Compiled kernels are kept apart from
 # those of .venv, so that both may be tested at once.
 test-oldest: $(OLDEST)/installed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -W 'ignore:Passing a non-Collection iterable:DeprecationWarning' \
 		tests/test_estimators.py tests/test_estimators_in_company.py
 
-# Workers and schedulers killed at random moments, on clusters of this machine; compiled kernels are kept apart here too.
+# Workers and schedulers killed at random moments, on clusters of this machine, by themselves; compiled kernels are kept
+# apart here too.
 test-faults: $(VENV)/installed-dev
 	NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-faults $(BIN)/python -m pytest -m faults tests/test_faults.py
 

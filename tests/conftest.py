@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from scipy import sparse
 
 from separatrix.datasets import places
 
 ENGINES = ("dense", "lazy", "gram")
 BATCH = ("lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron")
+
+HANG = 900.0  # seconds after which a test counts as hung; none is judged by its time otherwise
+_stderr = pytest.StashKey[int]()
+
+# The same examples everywhere, however long they take.
+settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("fixed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_stderr] = os.dup(sys.__stderr__.fileno())  # the true one: pytest captures that of tests
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    os.close(config.stash[_stderr])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """A test that hangs ends the run as a failure, with the stack of every thread; compiled code cannot prevent it."""
+    faulthandler.dump_traceback_later(HANG, exit=True, file=item.config.stash[_stderr])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def planted(n: int, d: int, margin: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -61,6 +90,26 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.getbasetemp() / "no cache"
     monkeypatch.setattr(places, "cache_folder", lambda: folder)
     return folder
+
+
+class Clock:
+    """A clock of the test's own: it stands, and each reading of it may take some seconds."""
+
+    def __init__(self) -> None:
+        self.now, self.per_reading = 1000.0, 0.0
+
+    def __call__(self) -> float:
+        self.now += self.per_reading
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """What the package reads instead of the wall clock: a time limit then passes at the same step on any machine."""
+    clock = Clock()
+    for name in ("perf_counter", "monotonic"):
+        monkeypatch.setattr(time, name, clock)
+    return clock
 
 
 @pytest.fixture(scope="session")

@@ -760,7 +760,7 @@ def dot(a, b):
 whole_rows = st.integers(1, 4).flatmap(
     lambda d: st.lists(st.lists(st.integers(-3, 3), min_size=d, max_size=d), min_size=1, max_size=8)
 )
-some_examples = settings(max_examples=100, deadline=None, derandomize=True)
+some_examples = settings(max_examples=100)
 
 
 @some_examples

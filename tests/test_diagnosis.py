@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -332,12 +331,12 @@ def test_a_time_limit_leaves_the_question_open_rather_than_guess():
 
 
 @pytest.mark.parametrize(("n", "d"), [(40, 62), (40, 10_000), (300, 400)])
-def test_more_columns_than_rows_are_diagnosed_quickly(n, d):
+def test_more_columns_than_rows_are_diagnosed_without_expressing_one_by_others(n, d, monkeypatch):
+    # Ten thousand columns would take minutes.
+    monkeypatch.setattr(relations, "_combinations", lambda *given: pytest.fail("columns are expressed by others"))
     X = np.random.default_rng(n + d).standard_normal((n, d))
     y = np.arange(n) % 2
-    began = time.perf_counter()
     found = sx.diagnose(X, y)
-    assert time.perf_counter() - began < 60  # ten thousand columns used to take minutes
     assert found.kind == "complete"
     assert sx.verify(found.proof, X, y)
     assert list(found.columns.values()).count("aliased") == d + 1 - n

@@ -151,38 +151,44 @@ def test_columns_are_shared_by_runs_on_one_problem_and_go_with_it():
     assert gone() is None
 
 
-@pytest.mark.parametrize("method", ["lr-gd", "normalized-lr-gd"])
-@pytest.mark.parametrize("gamma", [0.3, 10.0, 100.0])
-def test_gram_at_finite_steps_holds_margins_to_eleven_digits(method, gamma):
+# Normalized steps of 0.3 go on far past separation, where weights are small and rounding is large beside them.
+@pytest.mark.parametrize(
+    ("method", "gamma", "limit"),
+    [(m, g, 1e-10 if (m, g) == ("normalized-lr-gd", 0.3) else 1e-12) for m in BATCH[:2] for g in (0.3, 10.0, 100.0)],
+)
+def test_gram_at_finite_steps_holds_the_margins_of_its_own_iterates(method, gamma, limit):
     X, y, _ = sx.planted(300, 80, margin=0.02, offset=25.0, random_state=1)
     problem = hold(X, y)
     engine = make_engine("gram", problem, parse_method(method, gamma))
     assert len(engine.state.short) == 300
-    seen = 0
-    for _ in range(40):
-        engine.advance(37, False)
-        seen += engine.c["n_need"] > engine.c["n_large"] > 0
+    small = 0
+    for t in range(1480):
+        before = int(engine.c["columns_read"])
+        engine.advance(1, False)
+        small += engine.c["columns_read"] > before and engine.c["n_need"] > engine.c["n_large"]
         Phi = engine.vector()
         apart = np.abs(engine.state.m - engine.sheet.margins(Phi)) / (problem.r * np.linalg.norm(Phi))
-        assert apart.max() < 1e-11
-    assert seen or gamma < 1  # small changes did take the short columns
+        assert apart.max() < limit, t
+    assert small > 10  # steps whose small changes of weight took the short columns
 
 
 def test_short_columns_are_left_out_where_memory_is_tight():
-    X, y, _ = sx.planted(100, 30, margin=0.1, random_state=0)
+    X, y, _ = sx.planted(100, 200, margin=0.1, random_state=0)
     problem, how = hold(X, y), parse_method("lr-gd", 10.0)
     tight, roomy = (make_engine(sx.Gram(memory=100 * 100 * size), problem, how) for size in (8, 12))
     assert len(tight.state.short) == 0 and len(roomy.state.short) == 100
     for engine in (tight, roomy):
         engine.advance(50, False)
+        assert engine.stats()["columns_read"] > 1000
     assert np.allclose(tight.phi(), roomy.phi(), rtol=1e-9, atol=1e-12)
 
 
 def test_gram_with_float32_columns_finds_a_separator_with_margins_off_by_less_than_1e_minus_6():
-    X, y = planted(300, 100, 0.05, 2)
+    X, y = planted(300, 400, 0.05, 2)
     exact = sx.solve(X, y, "lr-gd", step_size=1.0, engine="dense", max_iter=200, stop=None)
     short = sx.solve(X, y, "lr-gd", step_size=1.0, engine=sx.Gram(dtype="float32"), max_iter=200, stop=None)
-    assert 0 < np.linalg.norm(short.phi - exact.phi) < 1e-6 * np.linalg.norm(exact.phi)
+    assert short.stats["columns_read"] > 10_000
+    assert 1e-11 * np.linalg.norm(exact.phi) < np.linalg.norm(short.phi - exact.phi) < 1e-6 * np.linalg.norm(exact.phi)
     run = sx.solve(X, y, "batch-perceptron", engine=sx.Gram(dtype="float32"))
     assert run.separated and np.min(signed(X, y) @ run.theta) > 0
 

@@ -32,6 +32,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.filterwarnings("ignore")]
 X, Y = uneven(60_000, 12, 21)
 Process = subprocess.Popen[bytes]
 HANG = 600.0  # seconds after which a run counts as hung: the first one may compile
+SEED = 20  # of the moments at which processes are killed, and of which ones
 
 
 @pytest.fixture(autouse=True)
@@ -101,56 +102,73 @@ def worker_pids(client: Any) -> list[int]:
     return sorted(client.run(os.getpid).values())
 
 
+@contextmanager
+def once_begun(kill: Any, delay: float = 0.0) -> Iterator[Any]:
+    """Call this so long after the first step of a run, which is given the value as its progress."""
+    begun = threading.Event()
+
+    def wait() -> None:
+        begun.wait()
+        time.sleep(delay)
+        kill()
+
+    assassin = threading.Thread(target=wait, daemon=True)
+    assassin.start()
+    try:
+        yield lambda t, wrong: begun.set()
+    finally:
+        begun.set()
+        assassin.join()
+
+
 def expected(method: str, steps: int, y: np.ndarray = Y) -> sx.Run:
     return sx.solve(X, y, method, engine="lazy", max_iter=steps, record=None)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_worker_killed_at_a_random_moment_changes_nothing(seed):
-    rng = random.Random(f"{seed}-{time.time_ns()}")
+    rng = random.Random(f"{SEED}-{seed}")
     method, steps = ("normalized-batch-perceptron", 500) if seed % 2 == 0 else ("perceptron", 3_000)
     whole = expected(method, steps)
     data = da.from_array(X, chunks=(20_000, X.shape[1]))
     with local_cluster() as client:
         data = data.persist() if seed == 4 else data
         timed(lambda: sx.solve(data, Y, method, max_iter=3, record=None))  # kernels are loaded
-        delay, killed = rng.uniform(0.0, 3.0), []
+        delay, chosen = rng.uniform(0.0, 3.0), rng.randrange(2)
+        print(f"seed {SEED}-{seed}, {method}: worker {chosen} killed after {delay:.2f} s")
 
         def kill() -> None:
             time.sleep(delay)
-            killed.append(rng.choice(worker_pids(client)))
-            os.kill(killed[0], signal.SIGKILL)
+            os.kill(worker_pids(client)[chosen], signal.SIGKILL)
 
         assassin = threading.Thread(target=kill)
         assassin.start()
-        began = time.monotonic()
         run = timed(lambda: sx.solve(data, Y, method, max_iter=steps, record="log"))
         assassin.join()
-        print(f"{method}: killed after {delay:.2f} s, {run.n_iter} steps in {time.monotonic() - began:.1f} s")
         assert run.n_iter == whole.n_iter and np.array_equal(run.phi, whole.phi)
 
 
 def test_many_kills_in_one_run_change_nothing():
     whole = expected("normalized-batch-perceptron", 900)
+    rng = random.Random(f"{SEED}-many")
+    data = da.from_array(X, chunks=(9_000, 12))
     with local_cluster() as client:
         done, kills = threading.Event(), []
 
         def kill() -> None:
-            while not done.wait(random.uniform(1.5, 4.0)):
+            while not done.is_set():
                 pids = worker_pids(client)
                 if pids:
-                    kills.append(random.choice(pids))
+                    kills.append(rng.choice(pids))
                     os.kill(kills[-1], signal.SIGKILL)
+                done.wait(rng.uniform(1.5, 4.0))
 
-        assassin = threading.Thread(target=kill)
-        assassin.start()
-        try:
-            run = timed(
-                lambda: sx.solve(da.from_array(X, chunks=(9_000, 12)), Y, "normalized-batch-perceptron", max_iter=900)
-            )
-        finally:
-            done.set()
-            assassin.join()
+        with once_begun(kill) as progress:
+            try:
+                run = timed(lambda: sx.solve(data, Y, "normalized-batch-perceptron", max_iter=900, progress=progress))
+            finally:
+                done.set()
+        print(f"seed {SEED}-many: {len(kills)} kills")
         assert kills and run.n_iter == whole.n_iter and np.array_equal(run.phi, whole.phi)
 
 
@@ -169,11 +187,13 @@ def test_a_verdict_survives_a_kill():
 def test_a_survivor_takes_over_the_shards_of_a_worker_that_stays_dead(tmp_path):
     whole = expected("normalized-batch-perceptron", 400)
     with processes(tmp_path, 2) as (at, _, workers), distributed.Client(scheduler_file=at) as client:
-        client.wait_for_workers(2, timeout=60)
-        threading.Timer(2.5, workers[1].kill).start()
+        client.wait_for_workers(2, timeout=300)
         data = da.from_array(X, chunks=(20_000, 12))
-        run = timed(lambda: sx.solve(data, Y, "normalized-batch-perceptron", max_iter=400, record=None))
-        assert workers[1].poll() is not None
+        with once_begun(workers[1].kill) as progress:
+            run = timed(
+                lambda: sx.solve(data, Y, "normalized-batch-perceptron", max_iter=400, record=None, progress=progress)
+            )
+        assert workers[1].wait() != 0
         assert np.array_equal(run.phi, whole.phi)
 
 
@@ -184,19 +204,25 @@ def test_rows_that_only_the_dead_worker_had_are_a_clear_error():
         data = da.concatenate([da.from_delayed(half, shape=(30_000, 12), dtype=X.dtype) for half in halves])
         timed(lambda: sx.solve(data, Y, "normalized-batch-perceptron", max_iter=3, record=None))
         doomed = client.run(os.getpid, workers=[homes[0]])[homes[0]]
-        threading.Timer(1.0, lambda: os.kill(doomed, signal.SIGKILL)).start()
-        with pytest.raises(sx.ClusterError, match="rows were lost with their worker"):
-            timed(lambda: sx.solve(data, Y, "batch-perceptron", stop=None, max_iter=10**6, record=None))
+        endless = {"stop": None, "max_iter": 10**9, "record": None}
+        with (
+            once_begun(lambda: os.kill(doomed, signal.SIGKILL), delay=0.5) as progress,
+            pytest.raises(sx.ClusterError, match="rows were lost with their worker"),
+        ):
+            timed(lambda: sx.solve(data, Y, "batch-perceptron", **endless, progress=progress))
 
 
 def test_without_any_worker_left_there_is_a_clear_error(tmp_path, monkeypatch):
     monkeypatch.setattr(ours, "WAIT", 3.0)
     with processes(tmp_path, 1) as (at, _, workers), distributed.Client(scheduler_file=at) as client:
-        client.wait_for_workers(1, timeout=60)
-        threading.Timer(2.0, workers[0].kill).start()
+        client.wait_for_workers(1, timeout=300)
         data = da.from_array(X, chunks=(20_000, 12))
-        with pytest.raises(sx.ClusterError, match="has had no worker for 3 s"):
-            timed(lambda: sx.solve(data, Y, "batch-perceptron", stop=None, max_iter=10**6, record=None))
+        endless = {"stop": None, "max_iter": 10**9, "record": None}
+        with (
+            once_begun(workers[0].kill, delay=0.5) as progress,
+            pytest.raises(sx.ClusterError, match="has had no worker for 3 s"),
+        ):
+            timed(lambda: sx.solve(data, Y, "batch-perceptron", **endless, progress=progress))
 
 
 @pytest.mark.parametrize("method", ["normalized-batch-perceptron", "perceptron"])
@@ -206,7 +232,7 @@ def test_a_lost_scheduler_is_a_clear_error_and_the_run_goes_on_elsewhere(method,
     data = da.from_array(X, chunks=(20_000, 12))
     save = sx.Checkpoint(file, every=0.3)
     with processes(tmp_path, 2) as (at, scheduler, _), distributed.Client(scheduler_file=at) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=300)
         timed(lambda: sx.solve(data, endless, method, max_iter=3, record=None))
         seen = threading.Event()
 
@@ -217,11 +243,9 @@ def test_a_lost_scheduler_is_a_clear_error_and_the_run_goes_on_elsewhere(method,
             scheduler.kill()
 
         threading.Thread(target=kill, daemon=True).start()
-        began = time.monotonic()
         with pytest.raises(sx.ClusterError, match="scheduler is gone|does not answer"):
-            timed(lambda: sx.solve(data, endless, method, max_iter=10**7, record=None, checkpoint=save))
+            timed(lambda: sx.solve(data, endless, method, max_iter=10**9, record=None, checkpoint=save))
         seen.set()
-        assert time.monotonic() - began < 60
     with np.load(file, allow_pickle=False) as saved:
         reached = int(saved["t"])
     with local_cluster():

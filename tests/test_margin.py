@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-import time
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -242,12 +242,11 @@ def test_a_callback_sees_the_bracket_narrow_and_may_stop():
     assert m.status == "stopped" and m.n_steps == 2 and m.lower <= m.upper
 
 
-def test_a_time_limit_returns_a_bracket_that_holds():
-    X, y = noise(4000, 150, 0)
-    began = time.perf_counter()
-    m = sx.max_margin(X, y, time_limit=1e-6)
-    assert m.status == "time-limit" and m.n_steps == 1 and 0 <= m.lower <= m.upper
-    assert time.perf_counter() - began < 30
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_time_limit_returns_a_bracket_that_holds_after_the_step_under_way(steps, clock):
+    clock.per_reading = 1.0  # each step reads the clock once
+    m = sx.max_margin(*planted(2000, 10, 0.01, 0), time_limit=steps - 0.5)
+    assert m.status == "time-limit" and m.n_steps == steps and 0 <= m.lower <= m.upper
 
 
 @pytest.mark.parametrize(
@@ -261,9 +260,9 @@ def test_arguments_without_meaning_are_refused_in_one_sentence(name, bad):
 def test_conjugate_gradients_agree_with_the_direct_path(monkeypatch):
     X = sparse.random(2000, 3000, 0.005, "csr", rng=np.random.default_rng(0))
     y = noise(2000, 1, 0)[1]
-    direct = sx.max_margin(X, y, rtol=1e-2, time_limit=30)
+    direct = sx.max_margin(X, y, rtol=1e-2)
     monkeypatch.setattr("separatrix.deciding.newton.DIRECT", 10)
-    by_cg = sx.max_margin(X, y, rtol=1e-2, time_limit=30)
+    by_cg = sx.max_margin(X, y, rtol=1e-2)
     assert by_cg.status == direct.status
     assert by_cg.lower <= direct.upper and direct.lower <= by_cg.upper
 
@@ -289,13 +288,16 @@ def test_no_scale_of_data_rows_or_columns_raises_a_warning(exponent, intercept):
                     assert 0 <= m.lower <= m.upper < np.inf
 
 
-def test_few_rows_in_many_columns_take_no_time():
+def test_few_rows_in_many_columns_take_few_steps_and_no_matrix_of_columns_by_columns():
     X, y = planted(3, 2500, 0.1, 0)
     sx.max_margin(X[:, :5], y)  # kernels compiled
-    m = sx.max_margin(X, y, time_limit=20)
+    tracemalloc.start()
+    m = sx.max_margin(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     true = np.linalg.solve((y[:, None] * X) @ (y[:, None] * X).T, np.ones(3)).sum() ** -0.5  # all three support it
     assert m.lower <= true * (1 + 1e-12) and true <= m.upper * (1 + 1e-12)
-    assert m.seconds < 15, f"3 x 2500 took {m.seconds:.1f} s"
+    assert m.n_steps <= 3 and peak < 8 * 2500 * 2500 / 10
 
 
 MEMORY = """
@@ -332,10 +334,10 @@ print(m.status, (peak[0] - before - 250 * n) / X.nbytes)  # some thirty vectors 
 """
 
 
-@pytest.mark.parametrize("kind", ["separable", "noise"])
+@pytest.mark.parametrize("kind", ["separable", pytest.param("noise", marks=pytest.mark.long)])
 def test_float32_rows_are_never_copied_to_float64_as_a_whole(kind):
     command = [sys.executable, "-c", MEMORY, kind]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
     status, added = done.stdout.split()
     assert status == ("converged" if kind == "separable" else "no-margin")
     assert float(added) < 0.5, done.stdout  # a copy would be 2

@@ -193,7 +193,7 @@ def test_many_coefficients_are_folded():
     X = rng.standard_normal((300, 60))
     X[:, 0] = np.sign(X[:, 0]) * (1 + np.abs(X[:, 0]))
     y = np.where(X[:, 0] > 0, 1, 0)
-    ax = sx.diagnose(X, y, time_limit=20).plot()
+    ax = sx.diagnose(X, y).plot()
     assert 1 <= len(ax.get_yticks()) <= 32
 
 

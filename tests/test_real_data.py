@@ -39,8 +39,11 @@ def test_fashion_mnist_lr_gd_at_step_10_takes_2559_iterations(fashion):
 
 def test_fashion_mnist_at_step_100_is_as_chaotic_as_known(fashion):
     X, y = fashion
-    assert 2400 < sx.solve(X, y, "lr-gd", step_size=100.0).n_iter < 2700
-    assert 3000 < sx.solve(X, y, "normalized-lr-gd", step_size=100.0).n_iter < 3900
+    rng = np.random.default_rng(0)
+    orders = [np.arange(len(y)), *(rng.permutation(len(y)) for _ in range(3))]
+    for method, least, most in (("lr-gd", 2300, 3600), ("normalized-lr-gd", 2900, 4200)):
+        counts = [sx.solve(X[k], y[k], method, step_size=100.0, record=None).n_iter for k in orders]
+        assert least < min(counts) < max(counts) < most, (method, counts)  # the order of a sum moves hundreds of steps
 
 
 def test_cifar_10_walks_alike_on_gram_and_lazy(data_dir):
@@ -66,6 +69,7 @@ def test_the_margin_of_fashion_mnist_is_bracketed(data_dir, dtype):
     assert near(margin, 0.18165615, 0.18165616)
 
 
+@pytest.mark.long
 def test_the_margin_of_cifar_10_is_bracketed(data_dir):
     X, y = load("cifar-10", n=5000)
     margin = sx.max_margin(X, y, rtol=1e-6)
@@ -83,6 +87,7 @@ def test_fashion_mnist_0_against_6_separates_with_2000_rows_and_overlaps_with_50
     assert not sx.verify(found.proof, X, np.roll(y, 1))
 
 
+@pytest.mark.long
 def test_all_of_cifar_10_overlaps_with_pixels_in_minus_1_to_1(data_dir):
     X, y = load("cifar-10", n=10_000)
     found = sx.separate(X, y)
@@ -100,6 +105,7 @@ def test_the_perceptron_tells_ten_kinds_of_clothes_apart(data_dir):
     assert clf.n_iter_ == 10 and clf.score(X_test, y_test) > 0.835
 
 
+@pytest.mark.long
 def test_the_widest_margin_names_the_clothes_that_cannot_be_told_apart(data_dir):
     X, y = load_ten("fashion-mnist", data_dir=data_dir)
     X, y = X[:3000], y[:3000]

@@ -200,8 +200,7 @@ from conftest import noise
 import separatrix as sx
 X, y = noise(3000, 40, 11)
 often = sx.Checkpoint({file!r}, every=0.0)
-run = sx.solve(X, y, {method!r}, step_size={gamma!r}, engine={engine!r}, max_iter=6000, checkpoint=often)
-print(run.n_iter)
+sx.solve(X, y, {method!r}, step_size={gamma!r}, engine={engine!r}, max_iter=10**9, checkpoint=often)
 """
 
 
@@ -210,26 +209,23 @@ def test_a_run_killed_by_sigkill_continues_to_the_same_answer(tmp_path, method, 
     file = tmp_path / "run.npz"
     tests = [p for p in sys.path if p.endswith("tests")]
     code = KILLED.format(path=tests, method=method, gamma=gamma, engine=engine, file=str(file))
-    kills = 0
-    while kills < 3:
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
         before = file.stat().st_mtime_ns if file.exists() else None
-        while process.poll() is None and (not file.exists() or file.stat().st_mtime_ns == before):
+        process = subprocess.Popen([sys.executable, "-c", code])  # without end: there is no separator
+        while not file.exists() or file.stat().st_mtime_ns == before:
+            assert process.poll() is None
             time.sleep(0.002)
-        time.sleep(0.05)
-        if process.poll() is not None:
-            break
+        time.sleep(rng.uniform(0, 0.1))
         process.send_signal(signal.SIGKILL)
-        process.communicate()
-        kills += 1
-    assert kills > 0
+        process.wait()
     X, y = noise(3000, 40, 11)
-    options = {"step_size": gamma, "engine": engine, "max_iter": 6000}
     with np.load(file) as saved:
-        assert saved["t"] < 6000, "killed too late to test anything"
+        reached = int(saved["t"])
+    options = {"step_size": gamma, "engine": engine, "max_iter": reached + 500}
     continued = sx.solve(X, y, method, **options, checkpoint=file)
     whole = sx.solve(X, y, method, **options)
-    assert continued.n_iter == whole.n_iter
+    assert continued.n_iter == whole.n_iter == reached + 500
     assert np.array_equal(continued.phi, whole.phi)
 
 
@@ -279,45 +275,45 @@ def test_no_temporary_file_is_left_behind(tmp_path):
 
 
 INTERRUPTED = """
-import os, signal, sys, threading, time
+import os, signal, sys, threading
 sys.path[:0] = {path!r}
 from conftest import noise
 import separatrix as sx
 X, y = noise(3000, 40, 16)
-sx.solve(X, y, "lr-gd", step_size=0.5, max_iter=5)
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-began = time.perf_counter()
-run = sx.solve(X, y, "lr-gd", step_size=0.5, max_iter=10**9)
-print(run.status, run.n_iter > 100, run.trace["iteration"][-1] == run.n_iter, time.perf_counter() - began < 5)
+begun = threading.Event()
+def interrupt():
+    begun.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+run = sx.solve(X, y, "lr-gd", step_size=0.5, max_iter=10**9, progress=lambda t, wrong: t > 100 and begun.set())
+print(run.status, run.n_iter > 100, run.trace["iteration"][-1] == run.n_iter)
 """
 
 
 def test_ctrl_c_returns_the_run_so_far():
     code = INTERRUPTED.format(path=[p for p in sys.path if p.endswith("tests")])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.split() == ["interrupted", "True", "True", "True"]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
+    assert done.stdout.split() == ["interrupted", "True", "True"]
 
 
-def test_import_is_quick_and_loads_neither_numba_nor_scikit_learn():
-    code = "import sys, separatrix; print(*(m for m in ('numba', 'sklearn', 'scipy', 'pandas') if m in sys.modules))"
-    times = []
-    for _ in range(3):
-        began = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        times.append(time.perf_counter() - began)
-        assert done.stdout.strip() == ""
-    assert min(times) < 0.5
+def test_import_loads_no_other_package():
+    code = """
+import sys
+before = set(sys.modules)
+import separatrix
+print(*{name.split(".")[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["separatrix"]
 
 
-def test_a_second_process_has_its_first_result_within_three_seconds():
+def test_a_second_process_compiles_nothing():
     code = "import separatrix as sx; print(sx.solve([[1., 2.], [-1., 1.]], [1, 0], 'batch-perceptron').n_iter)"
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)  # fills the cache
-    times = []
-    for _ in range(3):
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-        times.append(time.perf_counter() - began)
-    assert min(times) < 3
+    command, said = [sys.executable, "-c", code], []
+    for _ in range(2):  # the first one fills the cache
+        env = {**os.environ, "NUMBA_DEBUG_CACHE": "1"}
+        said.append(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout)
+    assert "data loaded from" in said[1] and "data saved to" not in said[1]
 
 
 def test_a_forked_child_can_solve_too():

@@ -28,12 +28,11 @@ def test_table_1_worst_case_counts_come_out_exactly(engine, method, gamma, count
     assert sx.solve(X, y, method, step_size=gamma, engine=engine).n_iter == count
 
 
-def test_the_lower_bound_data_take_300_001_iterations_at_a_million_rows():
+def test_the_lower_bound_data_take_300_001_iterations_at_a_million_rows_and_few_passes_over_them():
     X, y = sx.worst_case(10**6)
-    sx.solve(*sx.worst_case(100), "batch-perceptron")  # kernels compiled
     run = sx.solve(X, y, "batch-perceptron", max_iter=10**6)
     assert run.n_iter == 300_001
-    assert run.seconds < 2
+    assert run.stats["rows_read"] < 200 * len(y)
 
 
 def test_two_samples_make_loss_and_gradient_unreliable():
