@@ -27,6 +27,7 @@ from separatrix.core.rows import accumulate, evaluate_rows, norm, sum_rows
 DONE, COLUMNS, REFRESH = 0, 1, 2  # what a call of `advance` ends with: finished, or a request
 LANE = 2560  # margins updated together while columns stream by
 FRESH = 200
+WORTH_IT = 2
 NEGLIGIBLE = 1e-14
 HALF = 1e-7  # NEGLIGIBLE over the rounding of float32
 
@@ -49,6 +50,7 @@ class Gram(NamedTuple):
     slot: Any  # row → slot of its column, -1 if not cached
     used: Any  # slot → iteration of last use
     misses: Any  # row → how often its column was wanted
+    enough: Any  # misses from which a row's column is worth computing: WORTH_IT, or more than earlier runs did without
     need: Any  # rows whose columns a change of weights takes; after COLUMNS, those to compute
     delta: Any  # their changes of weight
     c: Any  # one record of scalars
@@ -262,7 +264,7 @@ def differences(g, best):
 
 @njit(cache=True, nogil=True)
 def ask(g):
-    """Columns to compute now: those missing here and all missed twice before; False to do without this time.
+    """Columns to compute now: those missing here and all missed often enough; False to do without this time.
 
     A direct product costs a few columns' worth of work. Going without four times before computing makes sure that
     neither choice is ever much dearer than the better one, whatever comes.
@@ -278,7 +280,7 @@ def ask(g):
     c.patience = 0
     c.n_need = 0
     for i in range(g.m.shape[0]):
-        if g.slot[i] < 0 and g.misses[i] >= 2:
+        if g.slot[i] < 0 and g.misses[i] >= g.enough[i]:
             g.need[c.n_need] = i
             c.n_need += 1
     return True

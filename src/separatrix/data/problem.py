@@ -107,12 +107,12 @@ class Problem:
         self._set(rows, table, sample_weight)
 
     def _set(self, rows: Rows, table: Design | None, sample_weight: Any) -> None:
-        self._rows, self.table = rows, table
+        self._rows: Rows | None = rows
+        self.table = table
         self.weighted = sample_weight is not None
         self.leaves_out = self.weighted and bool((np.asarray(sample_weight) == 0).any())  # rows of weight 0
         self._lock, self._owner = threading.Lock(), 0
         self._auto: Rows | None = None
-        self.closed = False
         self.known: dict[str, Any] = {}  # what calls leave for the next one, by their own names
 
     @classmethod
@@ -125,7 +125,7 @@ class Problem:
     @property
     def rows(self) -> Rows:
         """The rows, by the protocol that everything below this class uses."""
-        if self.closed:
+        if self._rows is None:
             raise ValueError("this Problem is closed; open another one, or keep calls inside the with block.")
         return self._rows
 
@@ -135,6 +135,11 @@ class Problem:
         if self._auto is None:
             self._auto = self.rows.rescaled("auto")
         return self._auto
+
+    @property
+    def closed(self) -> bool:
+        """Whether the rows have been let go of."""
+        return self._rows is None
 
     @property
     def n(self) -> int:
@@ -210,11 +215,10 @@ class Problem:
     def close(self) -> None:
         """Let go of the rows and of all that was computed; what calls have returned stays."""
         with self._turn():
-            if not self.closed:
+            if self._rows is not None:
                 self._rows.close()
-                self.closed = True
+                self._rows = self._auto = None
                 self.known.clear()
-                self._auto = None
 
     def __enter__(self) -> Self:
         return self

@@ -91,7 +91,7 @@ class Walk:
         self.checkpoint = checkpoint
         self.status: Status | None = None
         self.seconds = 0.0
-        self.shown: weakref.ref[Iterate] | None = None  # the last iterate that was handed out
+        self.shown: weakref.WeakSet[Iterate] = weakref.WeakSet()  # of this iterate, those that someone still has
         self.saved: Saved | None = None
         if checkpoint is not None:
             header = describe(problem, method, engine, theta0, self.recorder)
@@ -162,8 +162,9 @@ class Walk:
                 last_save = time.monotonic()
 
     def _timed(self, steps: int, epoch: float = inf) -> float:
-        if self.shown is not None and (kept := self.shown()) is not None:
+        for kept in self.shown:
             kept.keep()
+        self.shown.clear()
         began = time.perf_counter()
         self.engine.advance(steps, self.stop == "separated", epoch)
         took = time.perf_counter() - began
@@ -182,7 +183,7 @@ class Walk:
 
     def _iterate(self) -> Iterate:
         iterate = Iterate(self.engine, self.method, self.problem)
-        self.shown = weakref.ref(iterate)
+        self.shown.add(iterate)
         return iterate
 
     def _record(self) -> Iterate:

@@ -35,7 +35,7 @@ HISTORY = 32  # products remembered
 BATCH = 128  # columns computed in one pass over the data at most,
 MULTIPLE = 32  # filled up to a multiple of this,
 BLOCK_ROWS = 512  # by matrix products of this many rows
-SAVED = ("m", "start", "coef", "old_w", "old_q", "old_bits", "old_drift", "misses")
+SAVED = ("m", "start", "coef", "old_w", "old_q", "old_bits", "old_drift", "misses", "enough")
 SAVED_SCALARS = ("t", "held", "next", "drift", "length2", "since", "half", "patience")
 SAVED_PRODUCT = ("near", "asked", "n_need", "grad2")  # whether this iterate's product is already in the memory
 SHORT_REFRESH = 100
@@ -114,6 +114,9 @@ class Cache:
         self.used = np.full(slots, -1, dtype=np.int64)
         self.ones = np.ones(n)
         self.computed = 0  # columns, over the life of the cache
+        self.ever = np.zeros(n, dtype=bool)  # rows whose column was computed
+        self.enough = np.full(n, gram.WORTH_IT, dtype=np.int64)
+        self.misses = np.zeros(n, dtype=np.int64)  # those of the last run
         self.vectors = np.zeros((BATCH, d + 2))
 
     def compute(self, sheet: Sheet, rows: Index, t: int) -> None:
@@ -134,6 +137,7 @@ class Cache:
     def _fill(self, sheet: Sheet, rows: Index, slots: Index) -> None:
         data = sheet.data
         self.computed += len(rows)
+        self.ever[rows] = True
         for lo in range(0, len(rows), BATCH):
             batch, into = rows[lo : lo + BATCH], slots[lo : lo + BATCH]
             self.vectors[len(batch) :] = 0.0
@@ -173,9 +177,14 @@ class Cache:
             held = np.flatnonzero(self.owner >= 0)
             self.short[held] = self.table[held]
 
-    def forget_times(self) -> None:
-        """A new run counts its iterations from 0."""
+    def begin(self) -> None:
+        """A new run counts its iterations from 0, and computes no column that the last one did as often without.
+
+        (A miss that comes when columns are asked for counts twice.)
+        """
         self.used[self.owner >= 0] = 0
+        without = ~self.ever & (self.misses > 0)
+        self.enough[without] = np.maximum(self.enough[without], 2 * self.misses[without] + gram.WORTH_IT)
 
 
 @cache
@@ -229,7 +238,7 @@ class GramEngine:
                 f"the gram engine has no memory for one column of {n} rows; raise Gram(memory=…) or use lazy."
             )
         self.cache = shared_cache(self.sheet, slots, options.dtype)
-        self.cache.forget_times()
+        self.cache.begin()
         self.computed_before = self.cache.computed
         finite = not isinf(method.gamma)
         if finite and options.slots(n, extra=4) >= slots:
@@ -252,10 +261,12 @@ class GramEngine:
             slot=self.cache.slot,
             used=self.cache.used,
             misses=np.zeros(n, dtype=np.int64),
+            enough=self.cache.enough.copy(),
             need=np.zeros(n, dtype=np.int64),
             delta=np.zeros(n),
             c=np.zeros(1, dtype=gram.CONTROL),
         )
+        self.cache.misses = self.state.misses
         self.c = self.state.c[0]
         self.c["longest"] = problem.r[problem.weight > 0].max()
         exact = options.dtype == "float64"
@@ -355,7 +366,7 @@ class GramEngine:
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
         for name in SAVED:
-            getattr(self.state, name)[:] = state[name]
+            getattr(self.state, name)[:] = state.get(name, getattr(self.state, name))  # older files have no `enough`
         for name in SAVED_SCALARS:
             self.c[name] = state[name][()]
         self.cache.restore(self.sheet, state["owner"], state["used"])
