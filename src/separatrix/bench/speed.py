@@ -185,9 +185,7 @@ def _ours(X: NDArray[Any], y: NDArray[Any], case: Case) -> Run:
 def _again(problem: HeldRows, method: Method, case: Case) -> Run:
     """The same run on a problem whose columns are at hand."""
     walk = Walk(problem, method, max_iter=case.budget, stop=case.stop, recorder=Recorder(None, False))
-    for _ in walk.iterates():
-        pass
-    return walk.run()
+    return walk.finish()
 
 
 def _peers(X: NDArray[Any], y: NDArray[Any], method: Method) -> dict[str, Loop]:

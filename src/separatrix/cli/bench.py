@@ -87,17 +87,22 @@ def bench(
 
 def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
     """The speed suite, printed and as plain data."""
-    from separatrix.bench import speed
+    from dataclasses import asdict
+
+    from separatrix.bench import speed, sweeps
     from separatrix.bench.peers import torch_installed
     from separatrix.reporting.table import render
 
     results: list[speed.Result] = []
+    shared: list[sweeps.Sweep] = []
     limit = speed.read_bandwidth()
     for name, X, y, cases in speed.suite():
         for case in cases:
             progress(f"{name}: {case.method}, step size {case.gamma:g}, {case.dtype}")
             results += speed.measure(name, X, y, case, alternations=alternations)
-    for table in speed.tables(results, limit):
+        progress(f"{name}: a sweep over step sizes")
+        shared.append(sweeps.measure(name, X, y, alternations))
+    for table in (*speed.tables(results, limit), sweeps.table(shared)):
         console.print(render(table))
     if not torch_installed():
         progress("PyTorch was left out: pip install 'separatrix[torch]' to time it too.")
@@ -107,7 +112,12 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
         f"import separatrix: {start['import_seconds']:.3f} s, loads {' and '.join(loads) or 'no numba, no sklearn'}\n"
         f"a fresh process has its first small result after {start['first_result_seconds']:.2f} s\n"
     )
-    return {"results": speed.rows_of(results), "read_bandwidth": limit, "start_up": start}
+    return {
+        "results": speed.rows_of(results),
+        "sweeps": [asdict(sweep) for sweep in shared],
+        "read_bandwidth": limit,
+        "start_up": start,
+    }
 
 
 def bench_growth(console: Console) -> list[dict[str, Any]]:

@@ -82,9 +82,7 @@ def walk(job: Job, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell)
         checkpoint=checkpoint,
         seed=SEED,
     )
-    for _ in run.iterates():
-        pass
-    done = run.run()
+    done = run.finish()
     if done.status == "interrupted":
         raise KeyboardInterrupt
     facts = {
