@@ -106,7 +106,8 @@ def drawing(rooms: dict[str, list[str]], later: dict[str, list[str]]) -> str:
     ]
     size = f"0 0 {20 + ACROSS * (len(layers) - 1) + WIDTH} {max(y.values()) + HEIGHT}"
     title = "; ".join(f"{room} imports {', '.join(others)}" for room, others in rooms.items() if others)
-    head = '<marker id="rooms-head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" orient="auto">'
+    size_of_head = 'refX="9" refY="5" markerWidth="8" markerHeight="8"'
+    head = f'<marker id="rooms-head" viewBox="0 0 10 10" {size_of_head} orient="auto">'
     return (
         f'<div class="rooms-drawing"><svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img" '
         f'aria-labelledby="rooms-title" font-size="17" fill="currentColor">'

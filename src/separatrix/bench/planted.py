@@ -13,7 +13,7 @@ Vector = NDArray[np.float64]
 KINDS = ("plain", "skew", "offset")
 MARGIN = 0.02  # of the longest row
 OFFSET = 3.0  # times the length of a row before it is brought back to 1
-BLOCK = 100_000  # rows made and counted at once
+AT_ONCE = 100_000  # rows made and counted at once
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def make_files(folder: Path, kind: str, n: int, d: int, seed: int = 7) -> Files:
     scale = 1.0 / np.arange(1, d + 1) if kind == "skew" else np.ones(d)
     X = np.lib.format.open_memmap(files.X, "w+", np.float32, (n, d))
     y = np.empty(n, np.int8)
-    for i in range(0, n, BLOCK):
-        part = slice(i, min(i + BLOCK, n))
+    for i in range(0, n, AT_ONCE):
+        part = slice(i, min(i + AT_ONCE, n))
         A = _unit(_unit(rng.standard_normal((part.stop - i, d)) * scale) + common)
         s = A @ u
         sign = np.where(s >= 0, 1.0, -1.0)
@@ -81,6 +81,6 @@ def count_errors(files: Files, w: Vector) -> int:
     """Rows without y_i a_iᵀw > 0, in float64 from the raw rows; not a number counts as wrong."""
     X, y = files.rows(), files.labels()
     right = 0
-    for i in range(0, len(y), BLOCK):
-        right += int(np.count_nonzero((X[i : i + BLOCK].astype(np.float64) @ w) * y[i : i + BLOCK] > 0))
+    for i in range(0, len(y), AT_ONCE):
+        right += int(np.count_nonzero((X[i : i + AT_ONCE].astype(np.float64) @ w) * y[i : i + AT_ONCE] > 0))
     return len(y) - right

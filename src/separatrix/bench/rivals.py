@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.bench.planted import BLOCK, Files, count_errors
+from separatrix.bench.planted import AT_ONCE, Files, count_errors
 from separatrix.walking.solve import solve
 
 Vector = NDArray[np.float64]
@@ -218,8 +218,8 @@ def scikit_learn(files: Files) -> Iterator[Try]:
         )
 
     def sweep() -> Vector:
-        for i in range(0, len(y), BLOCK):
-            made.partial_fit(X[i : i + BLOCK], y[i : i + BLOCK], classes=np.array([-1, 1]))
+        for i in range(0, len(y), AT_ONCE):
+            made.partial_fit(X[i : i + AT_ONCE], y[i : i + AT_ONCE], classes=np.array([-1, 1]))
         return np.array(made.coef_.ravel(), dtype=np.float64)
 
     X, y = files.load()
@@ -272,8 +272,8 @@ def _write_text(files: Files, path: Path) -> None:
     X, y = files.rows(), files.labels()
     line = "%d |" + "".join(f" {j}:%.9g" for j in range(X.shape[1])) + "\n"
     with path.open("w") as file:
-        for i in range(0, len(y), BLOCK):
-            rows = zip(y[i : i + BLOCK].tolist(), X[i : i + BLOCK].tolist(), strict=True)
+        for i in range(0, len(y), AT_ONCE):
+            rows = zip(y[i : i + AT_ONCE].tolist(), X[i : i + AT_ONCE].tolist(), strict=True)
             file.writelines(line % (label, *row) for label, row in rows)
 
 

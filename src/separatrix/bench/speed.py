@@ -136,10 +136,10 @@ def suite() -> Iterator[tuple[str, NDArray[Any], NDArray[Any], tuple[Case, ...]]
 def measure(name: str, X: NDArray[Any], y: NDArray[Any], case: Case, *, alternations: int = 5) -> list[Result]:
     """Ours and every peer in turn, `alternations` times over; one result per peer."""
     X = np.ascontiguousarray(X, dtype=case.dtype)
-    problem = hold(X, y)
+    rows = hold(X, y)
     method = parse_method(case.method, case.gamma)
     warm_up = _ours(X, y, case)
-    again = _again(problem, method, case)  # fills the columns that later runs on this problem share
+    again = _again(rows, method, case)  # fills the columns that later runs on this problem share
     peers = _peers(X, y, method)
     probes = {peer: _probe(loop) for peer, loop in peers.items()}
     whole: list[float] = []
@@ -147,16 +147,16 @@ def measure(name: str, X: NDArray[Any], y: NDArray[Any], case: Case, *, alternat
     theirs: dict[str, list[float]] = {peer: [] for peer in peers}
     for _ in range(alternations):
         whole.append(_seconds(partial(_ours, X, y, case)))
-        steps.append(_seconds(partial(_again, problem, method, case)))
+        steps.append(_seconds(partial(_again, rows, method, case)))
         for peer, loop in peers.items():
             theirs[peer].append(_seconds(partial(loop, iterations=probes[peer])) / probes[peer])
     k = max(1, warm_up.n_iter)
-    traffic = _traffic(again, problem)
+    traffic = _traffic(again, rows)
     return [
         Result(
             data=name,
-            n=problem.n,
-            d=problem.d,
+            n=rows.n,
+            d=rows.d,
             method=case.method,
             step_size=case.gamma,
             dtype=case.dtype,
@@ -182,9 +182,9 @@ def _ours(X: NDArray[Any], y: NDArray[Any], case: Case) -> Run:
     return solve(X, y, case.method, step_size=case.gamma, max_iter=case.budget, stop=case.stop, record=None)
 
 
-def _again(problem: HeldRows, method: Method, case: Case) -> Run:
+def _again(rows: HeldRows, method: Method, case: Case) -> Run:
     """The same run on a problem whose columns are at hand."""
-    walk = Walk(problem, method, max_iter=case.budget, stop=case.stop, recorder=Recorder(None, False))
+    walk = Walk(rows, method, max_iter=case.budget, stop=case.stop, recorder=Recorder(None, False))
     return walk.finish()
 
 

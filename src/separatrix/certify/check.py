@@ -69,27 +69,27 @@ def verify(proof: Proof, X: Any, y: Any = None, *, memory_limit: int | str | Non
         return check(proof, decidable(problem).rows)
 
 
-def check(proof: Proof, problem: Rows) -> bool:
+def check(proof: Proof, rows: Rows) -> bool:
     """`verify` on rows already opened, wherever they are."""
-    if (proof.n, proof.d, proof.intercept) != (problem.n, problem.d, problem.bias > 0) or not proof.well_formed:
+    if (proof.n, proof.d, proof.intercept) != (rows.n, rows.d, rows.bias > 0) or not proof.well_formed:
         return False
     if proof.claim is Claim.SEPARABLE:
-        return proof.theta is not None and all_signs(problem, proof.theta)[0] > 0
+        return proof.theta is not None and all_signs(rows, proof.theta)[0] > 0
     if proof.rows is None or proof.weights is None or len(proof.rows) == 0:
         return False
     if not all(w > 0 for w in proof.weights):
         return False
-    rows = np.array(proof.rows, dtype=np.int64)
-    held, B = problem.fetch(rows)
+    numbers = np.array(proof.rows, dtype=np.int64)
+    held, B = rows.fetch(numbers)
     reader = Reader(held)
     if proof.columns is None:
         if not exact_gordan(reader, B, proof.weights):
             return False
-        everywhere = len(rows) == problem.n  # λ > 0 on every row: Stiemke's alternative
+        everywhere = len(numbers) == rows.n  # λ > 0 on every row: Stiemke's alternative
     else:
         everywhere = proof.claim is Claim.OVERLAP
         columns = np.array(proof.columns, dtype=np.int64)
-        if not (relations_everywhere(problem, proof) if everywhere else relations_hold(reader, proof, B)):
+        if not (relations_everywhere(rows, proof) if everywhere else relations_hold(reader, proof, B)):
             return False
         if not slack(reader, B, proof.float_weights, columns) > 0:
             return False
@@ -98,14 +98,14 @@ def check(proof: Proof, problem: Rows) -> bool:
     if proof.claim is Claim.QUASI_COMPLETE:
         if proof.theta is None:
             return False
-        least, most = all_signs(problem, proof.theta)
+        least, most = all_signs(rows, proof.theta)
         return least >= 0 and most > 0
     return proof.claim is Claim.INSEPARABLE
 
 
-def all_signs(problem: Rows, theta: Sequence[Any]) -> tuple[int, int]:
+def all_signs(rows: Rows, theta: Sequence[Any]) -> tuple[int, int]:
     """The least and the greatest sign of z_iᵀθ over all rows, each exact."""
-    pieces = problem.map(signs_of, theta)
+    pieces = rows.map(signs_of, theta)
     return min(least for least, _ in pieces), max(most for _, most in pieces)
 
 
@@ -115,9 +115,9 @@ def signs_of(first: int, piece: HeldRows, theta: Sequence[Any]) -> tuple[int, in
     return int(signs.min()), int(signs.max())
 
 
-def relations_everywhere(problem: Rows, proof: Proof) -> bool:
+def relations_everywhere(rows: Rows, proof: Proof) -> bool:
     """Whether the relations hold on every row."""
-    return all(problem.map(relations_of, proof))
+    return all(rows.map(relations_of, proof))
 
 
 def relations_of(first: int, piece: HeldRows, proof: Proof) -> bool:

@@ -79,13 +79,13 @@ def relation_vector(D: int, j: int, terms: Mapping[int, Any]) -> list[Fraction]:
 class Reader:
     """Rows a_i with an intercept column of ones where asked for, and labels ±1."""
 
-    def __init__(self, problem: HeldRows) -> None:
-        self.n, self.d = problem.n, problem.d
-        self.bias = 1.0 if problem.bias else 0.0  # a positive factor of one column proves nothing and disproves nothing
-        self.D = self.d + (problem.bias > 0)
-        self.y = np.where(problem.sign > 0, 1, -1).astype(np.int8)
-        self.sparse = problem.sparse
-        self.X: Any = problem.X
+    def __init__(self, rows: HeldRows) -> None:
+        self.n, self.d = rows.n, rows.d
+        self.bias = 1.0 if rows.bias else 0.0  # a positive factor of one column proves nothing and disproves nothing
+        self.D = self.d + (rows.bias > 0)
+        self.y = np.where(rows.sign > 0, 1, -1).astype(np.int8)
+        self.sparse = rows.sparse
+        self.X: Any = rows.X
         self.step = max(1, ENTRIES // max(1, self.d if not self.sparse else self.X.nnz // self.n + 1))
 
     def dense(self, rows: Index, columns: Index) -> Vector:

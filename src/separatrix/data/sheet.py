@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 class Sheet:
     """A problem's rows with the scratch memory that direct evaluation needs."""
 
-    def __init__(self, problem: HeldRows) -> None:
-        self.problem = problem
-        n, d = problem.n, problem.d
-        per_row = max(problem.nbytes / n, 1.0)
+    def __init__(self, rows: HeldRows) -> None:
+        self.rows = rows
+        n, d = rows.n, rows.d
+        per_row = max(rows.nbytes / n, 1.0)
         # Partial sums take at most 1/32 of the rows' own memory: sparse rows in many columns get larger blocks.
-        block = max(BLOCK, int(np.ceil(32 * 8 * (d + 2) / per_row)) if problem.sparse else BLOCK)
-        width = max(1, round(problem.arrays[0].size / n))
+        block = max(BLOCK, int(np.ceil(32 * 8 * (d + 2) / per_row)) if rows.sparse else BLOCK)
+        width = max(1, round(rows.arrays[0].size / n))
         self.every = np.arange(n)
         self.data = Data(
-            rows=problem.arrays,
-            sign=problem.sign,
-            s=problem.weight,
-            r=problem.r,
+            rows=rows.arrays,
+            sign=rows.sign,
+            s=rows.weight,
+            r=rows.r,
             every=self.every,
-            bias=problem.bias,
+            bias=rows.bias,
             block=block,
             width=width,
-            short=problem.short,
+            short=rows.short,
             threads=threads(),
         )
         blocks = -(-n // block)
@@ -45,7 +45,7 @@ class Sheet:
         self.total = np.zeros(d + 2)
         # |fl(z·v) - z·v| ≤ dot_error ‖z‖‖v‖, by the most entries a row has, and ‖fl(Σwz) - Σwz‖ ≤ sum_error Σ|w|‖z‖, by
         # the most terms that one entry of the sum passes through.
-        entries = int(np.diff(problem.arrays[2]).max()) if problem.sparse else d
+        entries = int(np.diff(rows.arrays[2]).max()) if rows.sparse else d
         self.dot_error = UNIT * (entries + 8)
         self.sum_error = UNIT * (min(block, n) + blocks + 8)
 
@@ -55,7 +55,7 @@ class Sheet:
 
     def margins(self, phi: Vector, idx: Index | None = None) -> Vector:
         """Zφ by direct products; only at `idx` where given."""
-        m = np.empty(self.problem.n)
+        m = np.empty(self.rows.n)
         idx = self.every if idx is None else idx
         evaluate_rows(self.data, idx, len(idx), phi, m)
         return m
@@ -67,4 +67,4 @@ class Sheet:
 
     def lowest(self, phi: Vector) -> float:
         """The smallest margin among rows with a weight."""
-        return float(self.margins(phi)[self.problem.weight > 0].min())
+        return float(self.margins(phi)[self.rows.weight > 0].min())

@@ -11,7 +11,7 @@ from pathlib import Path
 from separatrix.datasets.places import data_folder
 from separatrix.datasets.sources import File, source_of
 
-BLOCK = 2**20
+AT_ONCE = 2**20
 
 
 class State(StrEnum):
@@ -59,7 +59,7 @@ def differs(file: File, path: Path) -> str:
         return f"has {size:,} bytes, published are {file.size:,}"
     sums = {"sha256": (hashlib.sha256(), file.sha256), "md5": (hashlib.md5(usedforsecurity=False), file.md5)}
     with path.open("rb") as stream:
-        while block := stream.read(BLOCK):
+        while block := stream.read(AT_ONCE):
             for running, published in sums.values():
                 if published:
                     running.update(block)

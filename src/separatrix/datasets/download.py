@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from separatrix.datasets.check import BLOCK, differs
+from separatrix.datasets.check import AT_ONCE, differs
 from separatrix.datasets.places import data_folder
 from separatrix.datasets.sources import File, source_of
 
@@ -101,7 +101,7 @@ def _download(file: File, url: str, temporary: str, bar: bool) -> None:
     with requests.get(url, stream=True, timeout=TIMEOUT, headers=plain) as answer:
         answer.raise_for_status()
         with Path(temporary).open("wb") as out, _bar(file, bar) as shown:
-            for block in answer.iter_content(BLOCK):
+            for block in answer.iter_content(AT_ONCE):
                 out.write(block)
                 if shown is not None:
                     shown.update(len(block))

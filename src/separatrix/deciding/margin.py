@@ -28,7 +28,7 @@ from separatrix.deciding.newton import WIDE, NewtonPath, onto_gordan
 from separatrix.deciding.scaling import ScaledRows
 from separatrix.reporting.status import Word
 
-NOTHING = 1e-13  # an upper end below this share of R is zero to rounding
+ZERO_SHARE = 1e-13  # an upper end below this share of R is zero to rounding
 
 
 class MarginStatus(Word):
@@ -118,22 +118,22 @@ class Progress:
 class Bracket:
     """The best of both ends seen so far, in the problem's own scale."""
 
-    def __init__(self, problem: HeldRows) -> None:
-        self.problem = problem
-        self.sheet = Sheet(problem)
-        if not problem.sparse:
+    def __init__(self, rows: HeldRows) -> None:
+        self.rows = rows
+        self.sheet = Sheet(rows)
+        if not rows.sparse:
             self.sheet.use_threads(1)
-        self.live = problem.weight > 0
+        self.live = rows.weight > 0
         self.sides = (
-            [self.live] if problem.bias == 0 else [self.live & (problem.sign > 0), self.live & (problem.sign < 0)]
+            [self.live] if rows.bias == 0 else [self.live & (rows.sign > 0), self.live & (rows.sign < 0)]
         )
-        self.lower, self.theta = 0.0, np.zeros(problem.d + 1)
-        self.wrong = problem.n + 1  # rows on the wrong side of θ, while no θ separates
-        self.upper, self.weights = inf, np.zeros(problem.n)
+        self.lower, self.theta = 0.0, np.zeros(rows.d + 1)
+        self.wrong = rows.n + 1  # rows on the wrong side of θ, while no θ separates
+        self.upper, self.weights = inf, np.zeros(rows.n)
 
     def try_theta(self, theta: Vector, m: Vector | None = None) -> None:
         """min z_iᵀθ/‖θ‖, rounded down, over the best intercept; kept if it raises the lower end."""
-        problem, w = self.problem, theta[:-1]
+        rows, w = self.rows, theta[:-1]
         length = float(norm(w))
         if not isfinite(length) or length == 0.0:
             return
@@ -142,13 +142,13 @@ class Bracket:
         wrong = int((m[self.live] <= 0).sum())
         if self.lower == 0 and wrong < self.wrong:
             self.wrong, self.theta = wrong, theta.copy()
-        if problem.bias:  # moving the intercept adds to one class what it takes from the other
+        if rows.bias:  # moving the intercept adds to one class what it takes from the other
             plus, minus = (float(m[side].min()) for side in self.sides)
-            theta[-1] += (minus - plus) / 2 / (problem.bias / problem.scale)
+            theta[-1] += (minus - plus) / 2 / (rows.bias / rows.scale)
             m = self.sheet.margins(theta)
         size = float(norm(theta))
-        low = float((m - self.sheet.dot_error * size * problem.r)[self.live].min()) - (problem.d + 1) * SMALLEST
-        low -= abs(low) * (problem.d + 8) * SPACING  # ‖w‖ is 1 to rounding
+        low = float((m - self.sheet.dot_error * size * rows.r)[self.live].min()) - (rows.d + 1) * SMALLEST
+        low -= abs(low) * (rows.d + 8) * SPACING  # ‖w‖ is 1 to rounding
         if low > self.lower:
             self.lower, self.theta = low, theta
 
@@ -162,14 +162,14 @@ class Bracket:
             lam[side] /= total * len(self.sides)
         idx = np.flatnonzero(lam)
         pull = self.sheet.sum(idx, lam)
-        slack = self.sheet.sum_error * float(lam @ self.problem.r) + (len(idx) + 1) * self.problem.d * SMALLEST
-        up = (float(norm(pull[:-2])) + slack) * (1.0 + (len(idx) + self.problem.d + 8) * SPACING)
+        slack = self.sheet.sum_error * float(lam @ self.rows.r) + (len(idx) + 1) * self.rows.d * SMALLEST
+        up = (float(norm(pull[:-2])) + slack) * (1.0 + (len(idx) + self.rows.d + 8) * SPACING)
         if up < self.upper:
             self.upper, self.weights = up, lam
 
     def take(self, known: Margin) -> None:
         """The θ and the λ of a bracket in the user's units, each held against the rows once more."""
-        bias = self.problem.bias
+        bias = self.rows.bias
         if known.theta.any():
             theta = known.theta
             self.try_theta(np.append(theta[:-1], theta[-1] / bias) if bias else np.append(theta, 0.0))
@@ -181,7 +181,7 @@ class Bracket:
 
     def margin(self, status: MarginStatus, steps: int, seconds: float) -> Margin:
         """The bracket in the user's units."""
-        p = self.problem
+        p = self.rows
         theta = p.unpad(self.theta)
         if p.bias:
             theta[-1] *= p.bias  # the intercept itself, whatever the constant column
@@ -198,7 +198,7 @@ class Bracket:
 
 @np.errstate(all="ignore")  # extreme scales overflow on the way; what is kept was found finite
 def find_margin(
-    problem: HeldRows,
+    rows: HeldRows,
     rtol: float,
     time_limit: float | None,
     callback: Callable[[Progress], Any] | None,
@@ -206,9 +206,9 @@ def find_margin(
 ) -> Margin:
     """`max_margin` on rows in memory; `known` is a bracket on the same rows, whose ends are proven anew."""
     began = time.perf_counter()
-    rows, bracket = ScaledRows(problem), Bracket(problem)
-    path, status = NewtonPath(rows), MarginStatus.ROUNDING
-    nothing = NOTHING * problem.R / problem.scale
+    scaled, bracket = ScaledRows(rows), Bracket(rows)
+    path, status = NewtonPath(scaled), MarginStatus.ROUNDING
+    nothing = ZERO_SHARE * rows.R / rows.scale
     if known is not None:
         bracket.take(known)
         if bracket.closed(rtol):
@@ -219,11 +219,11 @@ def find_margin(
         if step.end_of_stage and step.lowest > 0.3 and (polished := step.polish()) is not None:
             bracket.try_theta(polished[0])
             bracket.try_weights(polished[1])
-        outnumbered = rows.D < min(len(step.active), WIDE)
+        outnumbered = scaled.D < min(len(step.active), WIDE)
         if step.end_of_stage and step.lowest <= 0 and outnumbered and step.reach > 1e4:
-            B, lam = onto_gordan(rows, step.active, step.u[step.active], step.normal)
+            B, lam = onto_gordan(scaled, step.active, step.u[step.active], step.normal)
             if (lam > 0).all():
-                full = np.zeros(problem.n)
+                full = np.zeros(rows.n)
                 full[B] = lam
                 bracket.try_weights(full)
         seconds = time.perf_counter() - began
@@ -232,7 +232,7 @@ def find_margin(
         elif bracket.upper <= nothing and bracket.lower <= 0:
             status = MarginStatus.NO_MARGIN
         elif callback is not None and callback(
-            Progress(step.steps, bracket.lower * problem.scale, bracket.upper * problem.scale, seconds)
+            Progress(step.steps, bracket.lower * rows.scale, bracket.upper * rows.scale, seconds)
         ):
             status = MarginStatus.STOPPED
         elif time_limit is not None and seconds > time_limit:

@@ -27,7 +27,7 @@ SMALL = 2_000_000  # (n + D) D² up to which QR is affordable
 WIDE = 12_000  # columns up to which a D x D matrix is made
 DIRECT = 6_000  # unknowns up to which sparse rows are solved by Cholesky
 ITERATIVE = 60  # Newton steps by conjugate gradients after which no new stage is begun
-NOTHING = 1e-14  # of the largest weight: what rounding leaves of 0
+ROUNDED_OFF = 1e-14  # of the largest weight: what rounding leaves of 0
 FIRST, GROWTH, LAST = 1e2, 30.0, 1e13  # C R²: where the path starts, grows by, and leaves float64 behind (1e26 by QR)
 
 
@@ -111,7 +111,7 @@ class Inner:
         beta = cho_solve(factor, target, check_finite=False)
         intercept = 0.0
         if rows.D > rows.d:
-            c = rows.sign[J] * (rows.problem.bias * rows.kappa[rows.d])
+            c = rows.sign[J] * (rows.rows.bias * rows.kappa[rows.d])
             q = cho_solve(factor, c, check_finite=False)
             intercept = float(c @ beta) / float(c @ q)
             beta -= intercept * q
@@ -141,7 +141,7 @@ def cg_step(rows: ScaledRows, J: Index, C: float, target: Vector, theta: Vector,
     diagonal = np.ones(rows.d + 1)
     squares = rows.csr[J].astype(np.float64).power(2).T @ rows.sign[J] ** 2
     diagonal[: rows.d] = squares * rows.kappa[: rows.d] ** 2 + 1.0 / C
-    diagonal[rows.d] = max(float(np.sum((rows.sign[J] * rows.problem.bias * rows.kappa[rows.d]) ** 2)), 1e-300)
+    diagonal[rows.d] = max(float(np.sum((rows.sign[J] * rows.rows.bias * rows.kappa[rows.d]) ** 2)), 1e-300)
     goal = rows.sum(J, target)
     x = theta.copy()
     res = goal - ridge * x - rows.sum(J, rows.margins(x, J))
@@ -180,7 +180,7 @@ def onto_gordan(rows: ScaledRows, B: Index, lam: Vector, normal: Normal | None =
             theta = np.zeros(rows.d + 1)
             theta[: rows.D] = cho_solve(factor, rows.sum(B, lam)[: rows.D], check_finite=False)
             lam = lam - rows.margins(theta)[B]
-        nothing = NOTHING * float(lam.max())  # λ_i is 0 but for rounding, as in a level of a factor with one outcome
+        nothing = ROUNDED_OFF * float(lam.max())  # as in a level of a factor with one outcome
         if (lam > nothing).all() or (lam < -nothing).mean() > 0.1:
             break
         B, lam = B[lam > nothing], lam[lam > nothing]
@@ -211,8 +211,8 @@ class NewtonPath:
     def __init__(self, rows: ScaledRows) -> None:
         self.rows = rows
         n, d = rows.n, rows.d
-        live = rows.problem.weight > 0
-        self.R2 = max(float((rows.sheet.problem.r[live] ** 2).max()), 1e-300)
+        live = rows.rows.weight > 0
+        self.R2 = max(float((rows.sheet.rows.r[live] ** 2).max()), 1e-300)
         self.live = live
         self.theta = np.zeros(d + 1)
         self.m = np.zeros(n)

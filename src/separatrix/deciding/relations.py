@@ -20,7 +20,7 @@ from separatrix.deciding.exact import echelon, has_flint, solve_system
 Relations = dict[int, dict[int, Fraction]]
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
-BLOCK = 128  # columns orthogonalised together
+PANEL = 128  # columns orthogonalised together
 PRIME, STRIP = 8_388_593, 64  # the largest prime below 2**23, and columns eliminated at a time
 SPANNED = 5_000  # rows up to which a square matrix is eliminated modulo it
 SYSTEM = 50, 400  # unknowns up to which coefficients are solved for exactly, without and with FLINT
@@ -126,8 +126,8 @@ def _one_by_one(B: Vector) -> Index:
     n, r = B.shape
     Q = np.empty((n, min(n, r)))
     kept: list[int] = []
-    for lo in range(0, r, BLOCK):
-        block = B[:, lo : lo + BLOCK]
+    for lo in range(0, r, PANEL):
+        block = B[:, lo : lo + PANEL]
         for _ in range(2):
             block = block - Q[:, : len(kept)] @ (Q[:, : len(kept)].T @ block)
         fresh = len(kept)

@@ -72,7 +72,7 @@ def settle(case: Case) -> tuple[Proof | None, Tool]:
             return proof, tool
         if case.budget.late:
             break
-    return None, NOTHING
+    return None, UNSETTLED
 
 
 def by_rows(case: Case) -> Proof | None:
@@ -282,7 +282,7 @@ def exact_if_larger(case: Case) -> Proof | None:
     return by_exact(case) if case.work > case.budget.tiny else None
 
 
-NOTHING = Tool("none", lambda case: None)
+UNSETTLED = Tool("none", lambda case: None)
 TOOLS = (
     Tool("rows", by_rows),
     Tool("exact", exact_if_tiny),

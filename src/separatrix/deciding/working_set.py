@@ -42,7 +42,7 @@ class Found(NamedTuple):
     low: float  # the smallest margin, rounded down
     number: Index  # of the rows with the smallest margins, from 0 over all rows
     m: Vector
-    rows: NDArray[Any]
+    raw: NDArray[Any]
     sign: NDArray[np.int8]
 
 
@@ -78,25 +78,25 @@ def least_sturdy(first: int, piece: HeldRows, theta: Vector) -> bool:
 class WorkingSet:
     """W, and what is known of all rows."""
 
-    def __init__(self, problem: Rows, budget: Budget) -> None:
-        self.problem, self.budget = problem, budget
+    def __init__(self, rows: Rows, budget: Budget) -> None:
+        self.rows, self.budget = rows, budget
         self.numbers = np.empty(0, dtype=np.int64)
-        self.rows: NDArray[Any] = np.empty((0, problem.d), dtype=np.float32)
+        self.raw: NDArray[Any] = np.empty((0, rows.d), dtype=np.float32)
         self.sign = np.empty(0, dtype=np.int8)
-        self.lower, self.theta, self.fewest = 0.0, np.zeros(problem.d + bool(problem.bias)), problem.n + 1
-        self.upper, self.weights, self.at = problem.R, np.empty(0), np.empty(0, dtype=np.int64)
+        self.lower, self.theta, self.fewest = 0.0, np.zeros(rows.d + bool(rows.bias)), rows.n + 1
+        self.upper, self.weights, self.at = rows.R, np.empty(0), np.empty(0, dtype=np.int64)
         self.rounds = 0
-        self.join(problem.map(sample, min(1.0, max(2_000, FIRST * (problem.d + 1)) / problem.n)))
+        self.join(rows.map(sample, min(1.0, max(2_000, FIRST * (rows.d + 1)) / rows.n)))
 
     def join(self, found: list[Found]) -> bool:
         """Add rows to W, those that are farthest off and not in it yet; whether there were any."""
         number = np.concatenate([f.number for f in found])
-        rows, sign = np.concatenate([f.rows for f in found]), np.concatenate([f.sign for f in found])
+        raw, sign = np.concatenate([f.raw for f in found]), np.concatenate([f.sign for f in found])
         new = np.flatnonzero(~np.isin(number, self.numbers))
         if self.rounds:
             new = new[np.argsort(np.concatenate([f.m for f in found])[new], kind="stable")[:JOIN]]
         self.numbers = np.concatenate([self.numbers, number[new]])
-        self.rows = np.concatenate([self.rows, rows[new]]) if len(self.rows) else rows[new]
+        self.raw = np.concatenate([self.raw, raw[new]]) if len(self.raw) else raw[new]
         self.sign = np.concatenate([self.sign, sign[new]])
         return len(new) > 0
 
@@ -106,7 +106,7 @@ class WorkingSet:
 
     def plain_part(self) -> HeldRows:
         """W in memory."""
-        return hold(self.rows, self.sign.astype(np.float64), fit_intercept=self.problem.bias > 0, signed=True)
+        return hold(self.raw, self.sign.astype(np.float64), fit_intercept=self.rows.bias > 0, signed=True)
 
     def bound_above(self, margin: Margin) -> None:
         """The margin of W bounds that of all rows."""
@@ -115,7 +115,7 @@ class WorkingSet:
 
     def hold_against_all(self, theta: Vector, enough: float) -> bool:
         """Ask all rows about θ (the intercept itself last); rows below `enough` may join W; whether any did."""
-        p = self.problem
+        p = self.rows
         full = np.append(theta, 0.0) if p.bias == 0 else np.append(theta[:-1], theta[-1] / p.bias)
         length = float(norm(full[:-1]))
         most = max(16, 4 * JOIN // p.pieces)  # each may send its share, and somewhat more
@@ -131,14 +131,14 @@ class WorkingSet:
 
     def margin(self, status: MarginStatus, seconds: float) -> Margin:
         """The bracket in the user's units; weights are 0 outside W."""
-        full = np.zeros(self.problem.n)
+        full = np.zeros(self.rows.n)
         full[self.at] = self.weights
         return Margin(self.lower, self.upper, self.theta.copy(), full, status, self.rounds, seconds)
 
 
-def settle_elsewhere(problem: Rows, budget: Budget) -> tuple[Proof | None, WorkingSet, bool]:
+def settle_elsewhere(rows: Rows, budget: Budget) -> tuple[Proof | None, WorkingSet, bool]:
     """A proof that the rows are separable or not, the bracket on the way, and whether the verdict is fragile."""
-    work = WorkingSet(problem, budget)
+    work = WorkingSet(rows, budget)
     while work.rounds < ROUNDS and not budget.late:
         margin = find_margin(work.part(), 0.05, budget.left, None)
         work.bound_above(margin)
@@ -153,9 +153,9 @@ def settle_elsewhere(problem: Rows, budget: Budget) -> tuple[Proof | None, Worki
             theta = np.array([float(t) for t in proof.theta or ()])
         grew = work.hold_against_all(theta, 0.5 * max(work.upper, 0.0))
         if work.lower > 0:
-            proof = claim(problem, Claim.SEPARABLE, theta=tuple(work.theta.tolist()))
+            proof = claim(rows, Claim.SEPARABLE, theta=tuple(work.theta.tolist()))
             if proof is not None:
-                return proof, work, not all(problem.map(least_sturdy, work.theta))
+                return proof, work, not all(rows.map(least_sturdy, work.theta))
         if not grew:
             break
     return None, work, False
@@ -166,23 +166,23 @@ def _of_all(work: WorkingSet, proof: Proof) -> Proof | None:
     numbers = work.numbers[list(proof.rows or ())]
     order = np.argsort(numbers)
     parts: dict[str, Any] = {
-        "n": work.problem.n,
+        "n": work.rows.n,
         "rows": tuple(int(i) for i in numbers[order]),
         "weights": tuple((proof.weights or ())[int(k)] for k in order),
     }
     for whole in (replace(proof, **parts), replace(proof, claim=Claim.INSEPARABLE, theta=None, **parts)):
-        if check(whole, work.problem):
+        if check(whole, work.rows):
             work.lower = work.upper = 0.0
             return whole
     return None
 
 
 def margin_elsewhere(
-    problem: Rows, rtol: float, budget: Budget, callback: Callable[[Progress], Any] | None
+    rows: Rows, rtol: float, budget: Budget, callback: Callable[[Progress], Any] | None
 ) -> Margin:
     """`max_margin` on rows that are elsewhere."""
     began = time.perf_counter()
-    work = WorkingSet(problem, budget)
+    work = WorkingSet(rows, budget)
     status = MarginStatus.ROUNDING
     while work.rounds < ROUNDS:
         margin = find_margin(work.part(), rtol / 4, budget.left, None)

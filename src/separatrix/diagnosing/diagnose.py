@@ -113,7 +113,7 @@ def diagnose(
 
 
 def diagnosis_of(
-    problem: HeldRows,
+    rows: HeldRows,
     codes: NDArray[Any],
     classes: NDArray[Any],
     table: Design | None = None,
@@ -121,20 +121,20 @@ def diagnosis_of(
 ) -> Diagnosis:
     """What was proven of the rows, in the user's names; `codes` are places in `classes`, one per row."""
     began = time.perf_counter()
-    names = [f"x{j}" for j in range(problem.d)] if table is None else [term.name for term in table.terms]
-    names = [*names, INTERCEPT] if problem.bias else names
-    kept, relations = _independent(problem, budget)
-    aliased = _in_words(problem, kept, relations, names)
+    names = [f"x{j}" for j in range(rows.d)] if table is None else [term.name for term in table.terms]
+    names = [*names, INTERCEPT] if rows.bias else names
+    kept, relations = _independent(rows, budget)
+    aliased = _in_words(rows, kept, relations, names)
     if len(classes) == 2:
-        found, columns, fragile, pairs = _binary(problem, kept, relations, names, budget)
+        found, columns, fragile, pairs = _binary(rows, kept, relations, names, budget)
     else:
-        found, columns, fragile, pairs = _multinomial(problem, codes, classes, kept, names, budget)
-    facts = explain(found.kind, columns, problem, codes, classes, names, table)
-    rows = found.separated if table is None else table.rows[found.separated]
+        found, columns, fragile, pairs = _multinomial(rows, codes, classes, kept, names, budget)
+    facts = explain(found.kind, columns, rows, codes, classes, names, table)
+    separated = found.separated if table is None else table.rows[found.separated]
     return Diagnosis(
         kind=found.kind,
         columns=columns,
-        rows=rows,
+        rows=separated,
         aliased=aliased,
         advice=advise(found.kind, columns, aliased, facts, fragile),
         facts=facts,
@@ -144,7 +144,7 @@ def diagnosis_of(
         pairs=pairs,
         target="y" if table is None else table.target,
         counts={label(c): int(k) for c, k in zip(classes, np.bincount(codes), strict=True)},
-        n=problem.n,
+        n=rows.n,
         dropped=0 if table is None else table.dropped,
         seconds=time.perf_counter() - began,
     )
@@ -159,27 +159,27 @@ def _check_classes(classes: NDArray[Any]) -> None:
         )
 
 
-def _independent(problem: HeldRows, budget: Budget) -> tuple[Index, Relations]:
+def _independent(rows: HeldRows, budget: Budget) -> tuple[Index, Relations]:
     """Columns kept, and the others as exact combinations of earlier ones; the intercept comes first.
 
     Where there are columns enough to span everything, which ones is all that is asked: coefficients would be many.
     """
-    reader = Reader(problem)
-    if problem.n * reader.D > budget.entries:
+    reader = Reader(rows)
+    if rows.n * reader.D > budget.entries:
         return np.arange(reader.D), {}
-    order = np.concatenate([np.arange(problem.d, reader.D), np.arange(problem.d)])
-    spanning = spanning_columns(reader, order) if reader.D > problem.n + FEW else None
+    order = np.concatenate([np.arange(rows.d, reader.D), np.arange(rows.d)])
+    spanning = spanning_columns(reader, order) if reader.D > rows.n + FEW else None
     if spanning is not None:
         return spanning, {}
-    return independent_columns(reader, np.arange(problem.n), order=order, budget=budget)
+    return independent_columns(reader, np.arange(rows.n), order=order, budget=budget)
 
 
-def _in_words(problem: HeldRows, kept: Index, relations: Relations, names: list[str]) -> dict[str, str]:
+def _in_words(rows: HeldRows, kept: Index, relations: Relations, names: list[str]) -> dict[str, str]:
     """Each aliased column by name, and what it equals."""
     aliased, D = {}, len(names)
-    reader = Reader(problem)
+    reader = Reader(rows)
     for j in sorted(set(range(D)) - set(kept.tolist())):
-        terms = sorted(relations.get(j, {}).items(), key=lambda term: (term[0] - problem.d) % D)
+        terms = sorted(relations.get(j, {}).items(), key=lambda term: (term[0] - rows.d) % D)
         text = " + ".join(_term(c, names[k]) for k, c in terms)
         if not text:
             text = "0" if reader.zero(np.array([j])).all() else "a combination of the columns that are not aliased"
@@ -191,42 +191,42 @@ def _term(c: Any, name: str) -> str:
     return {1: name, -1: f"-{name}"}.get(c, f"{float(c):.6g}·{name}")
 
 
-def _find(problem: HeldRows, budget: Budget) -> tuple[Found, bool]:
-    proof = prove_kind(problem, budget)
-    every, none = np.arange(problem.n), np.empty(0, dtype=np.int64)
+def _find(rows: HeldRows, budget: Budget) -> tuple[Found, bool]:
+    proof = prove_kind(rows, budget)
+    every, none = np.arange(rows.n), np.empty(0, dtype=np.int64)
     if proof is None or proof.claim is Claim.INSEPARABLE:
         return Found(Kind.UNDECIDED, proof, none), False
-    fragile = is_fragile(problem, proof, budget, kind=True)
+    fragile = is_fragile(rows, proof, budget, kind=True)
     if proof.claim is Claim.SEPARABLE:
         return Found(Kind.COMPLETE, proof, every), fragile
     if proof.claim is Claim.OVERLAP:
         return Found(Kind.OVERLAP, proof, none), fragile
-    return Found(Kind.QUASI_COMPLETE, proof, np.flatnonzero(Reader(problem).signs(proof.theta or ()) > 0)), fragile
+    return Found(Kind.QUASI_COMPLETE, proof, np.flatnonzero(Reader(rows).signs(proof.theta or ()) > 0)), fragile
 
 
 def _binary(
-    problem: HeldRows, kept: Index, relations: Relations, names: list[str], budget: Budget
+    rows: HeldRows, kept: Index, relations: Relations, names: list[str], budget: Budget
 ) -> tuple[Found, dict[str, str], bool, tuple[Pair, ...]]:
     """Two classes: the kind on the kept columns, the proof extended to all of them."""
-    reader, only = Reader(problem), problem
+    reader, only = Reader(rows), rows
     if len(kept) < reader.D:
-        only = hold_signed(reader.dense(np.arange(problem.n), kept), problem.classes)
+        only = hold_signed(reader.dense(np.arange(rows.n), kept), rows.classes)
     found, fragile = _find(only, budget)
-    if only is not problem and found.proof is not None:
-        found = replace(found, proof=_extended(found.proof, problem, kept, relations))
+    if only is not rows and found.proof is not None:
+        found = replace(found, proof=_extended(found.proof, rows, kept, relations))
     undecided = found.kind is Kind.UNDECIDED
     where = ["?"] * len(kept) if undecided else directions(Reader(only), found.separated, budget)
     columns = dict.fromkeys(names, "aliased") | {names[j]: sign for j, sign in zip(kept, where, strict=True)}
     return found, columns, fragile, ()
 
 
-def _extended(proof: Proof, problem: HeldRows, kept: Index, aliased: Relations) -> Proof | None:
+def _extended(proof: Proof, rows: HeldRows, kept: Index, aliased: Relations) -> Proof | None:
     """The proof on the kept columns as one on all: aliased ones get coefficient 0, and lean on what they equal."""
     name = kept.tolist()
     theta = None
     if proof.theta is not None:
         coefficients = dict(zip(name, proof.theta, strict=True))
-        theta = tuple(coefficients.get(j, 0.0) for j in range(problem.d + (problem.bias > 0)))
+        theta = tuple(coefficients.get(j, 0.0) for j in range(rows.d + (rows.bias > 0)))
     columns, relations = None, {}
     if proof.columns is not None:
         columns = tuple(name[j] for j in proof.columns)
@@ -239,12 +239,12 @@ def _extended(proof: Proof, problem: HeldRows, kept: Index, aliased: Relations) 
                 for k, c in own.get(base, {base: Fraction(1)}).items():
                     total[k] = total.get(k, Fraction(0)) + factor * c
             relations[j] = {k: c for k, c in total.items() if c}
-    whole = replace(proof, d=problem.d, intercept=problem.bias > 0, theta=theta, columns=columns, relations=relations)
-    return whole if check(whole, problem) else None
+    whole = replace(proof, d=rows.d, intercept=rows.bias > 0, theta=theta, columns=columns, relations=relations)
+    return whole if check(whole, rows) else None
 
 
 def _multinomial(
-    problem: HeldRows,
+    rows: HeldRows,
     codes: NDArray[Any],
     classes: NDArray[Any],
     kept: Index,
@@ -252,8 +252,8 @@ def _multinomial(
     budget: Budget,
 ) -> tuple[Found, dict[str, str], bool, tuple[Pair, ...]]:
     """The stacked system with the first class as reference, and every pair of classes by itself."""
-    reader = Reader(problem)
-    n, width, others = problem.n, len(kept), len(classes) - 1
+    reader = Reader(rows)
+    n, width, others = rows.n, len(kept), len(classes) - 1
     if n * others * width * others > budget.entries:
         raise ValueError(
             f"the multinomial system of {n} rows, {width} columns and {others + 1} classes is too large; "
@@ -280,8 +280,8 @@ def _multinomial(
     pairs, fragile = [], False
     for first, second in combinations(range(others + 1), 2):
         inside = (codes == first) | (codes == second)
-        rows = A[inside] * np.where(codes[inside] == second, 1.0, -1.0)[:, None]
-        pair, hangs = _find(hold_signed(rows, classes[[first, second]]), budget)
+        signed = A[inside] * np.where(codes[inside] == second, 1.0, -1.0)[:, None]
+        pair, hangs = _find(hold_signed(signed, classes[[first, second]]), budget)
         pairs.append(Pair(label(classes[first]), label(classes[second]), pair.kind))
         fragile |= hangs  # the stack repeats each entry, so only the pairs can tell
     owners = np.unique(found.separated // others)

@@ -253,19 +253,19 @@ def some(rows: NDArray[np.int64], most: int = 8) -> str:
 def explain(
     kind: Kind,
     columns: Mapping[str, str],
-    problem: HeldRows,
+    rows: HeldRows,
     codes: NDArray[Any],
     classes: NDArray[Any],
     names: list[str],
     table: Design | None,
 ) -> tuple[str, ...]:
     """Sentences on columns that separate by themselves: levels with one outcome, numbers with a threshold."""
-    if kind not in (Kind.COMPLETE, Kind.QUASI_COMPLETE) or problem.sparse:
+    if kind not in (Kind.COMPLETE, Kind.QUASI_COMPLETE) or rows.sparse:
         return ()
     target = "y" if table is None else table.target
-    X = problem.arrays[0]
+    X = rows.arrays[0]
     facts = []
-    for j in range(problem.d):
+    for j in range(rows.d):
         own = [names[j]] if len(classes) == 2 else [in_class(names[j], c, classes[0]) for c in classes[1:]]
         if not any(columns[name] in ("+", "-", "either") for name in own):
             continue

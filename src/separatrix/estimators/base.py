@@ -26,7 +26,7 @@ from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.walking.run import hyperplane
 from separatrix.walking.trace import check_record
 
-BLOCK = 1 << 21  # entries of float32 rows that are taken to float64 at a time
+AT_ONCE = 1 << 21  # entries of float32 rows that are taken to float64 at a time
 UNPROVEN = "this proves nothing about separability: certify=True decides it"
 SHOWN = 10  # classes that a message names
 
@@ -210,7 +210,7 @@ def scores(X: Any, coef: Vector, intercept: Vector) -> Vector:
     if X.dtype == np.float64 or not isinstance(X, np.ndarray):
         return np.asarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
     found = np.empty((len(X), len(coef)))
-    step = max(1, BLOCK // X.shape[1])
+    step = max(1, AT_ONCE // X.shape[1])
     for lo in range(0, len(X), step):
         found[lo : lo + step] = X[lo : lo + step].astype(np.float64) @ coef.T + intercept
     return found

@@ -42,18 +42,18 @@ class Work:
     resumes: bool = False
 
 
-def about(problem: HeldRows) -> dict[str, Any]:
+def about(rows: HeldRows) -> dict[str, Any]:
     """n (repeated rows counted), d, R, and a digest of the rows."""
-    return {"n": round(problem.size), "d": problem.d, "R": problem.R, "rows": problem.fingerprint()}
+    return {"n": round(rows.size), "d": rows.d, "R": rows.R, "rows": rows.fingerprint()}
 
 
-def on_columns(problem: HeldRows, method: Method) -> bool:
+def on_columns(rows: HeldRows, method: Method) -> bool:
     """Whether a run takes all columns of G beforehand, shared by all runs on these rows.
 
     At a finite step size the last bits of a product depend on which columns are there, and large steps make more of
     them: with all of them there, a run does not depend on the runs before it. At γ = ∞ wrong sets are exact either way.
     """
-    return isfinite(method.gamma) and choose("auto", problem, method) == "gram"
+    return isfinite(method.gamma) and choose("auto", rows, method) == "gram"
 
 
 @cache
@@ -67,14 +67,14 @@ def warm_up() -> None:
                 solve(X, y, name, engine=engine, max_iter=3, sample_weight=np.full(64, 2.0))
 
 
-def walk(job: Job, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def walk(job: Job, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """One run with its trace; it continues from the checkpoint of an interrupted one."""
     warm_up()
     method = parse_method(job.method, job.step_size)
-    if on_columns(problem, method):
-        fill_columns(problem)
+    if on_columns(rows, method):
+        fill_columns(rows)
     run = Walk(
-        problem,
+        rows,
         method,
         max_iter=job.limit,
         recorder=Recorder("log", False),
@@ -95,15 +95,15 @@ def walk(job: Job, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell)
         "loss": done.trace.loss_name,
         **{name: int(value) for name, value in done.stats.items()},
     }
-    return Result(about(problem) | facts, {name: done.trace[name] for name in COLUMNS})
+    return Result(about(rows) | facts, {name: done.trace[name] for name in COLUMNS})
 
 
-def walk_rows(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def walk_rows(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """One run on these rows; the perceptron takes no weights, and visits rows as often instead."""
     if sample.weight is not None and TABLE[job.method][2]:
         often = sample.weight.astype(int)
-        problem = hold(np.repeat(sample.X, often, axis=0), np.repeat(sample.y, often))
-    return walk(job, problem, checkpoint, tell)
+        rows = hold(np.repeat(sample.X, often, axis=0), np.repeat(sample.y, often))
+    return walk(job, rows, checkpoint, tell)
 
 
 WALK = Work("walk", walk_rows, 1.0, resumes=True)

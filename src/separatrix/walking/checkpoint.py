@@ -65,20 +65,20 @@ class CheckpointError(ValueError):
 
 
 def describe(
-    problem: Rows, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder
+    rows: Rows, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder
 ) -> dict[str, Any]:
     """All that must be the same for a run to be continued."""
-    name, options = choose(engine, problem, method), engine if isinstance(engine, Gram) else Gram()
+    name, options = choose(engine, rows, method), engine if isinstance(engine, Gram) else Gram()
     return {
         "format": FORMAT,
         "method": method.name,
         "step size": float(method.gamma).hex(),
         "order": method.order,
         "engine": name,
-        "cached columns": f"{options.slots(problem.n)} of {options.dtype}" if name == "gram" else None,
-        "rows": problem.n,
-        "columns of X": problem.d,
-        "data": problem.fingerprint(),
+        "cached columns": f"{options.slots(rows.n)} of {options.dtype}" if name == "gram" else None,
+        "rows": rows.n,
+        "columns of X": rows.d,
+        "data": rows.fingerprint(),
         "theta0": None if theta0 is None else blake2b(theta0.tobytes(), digest_size=16).hexdigest(),
         "record": recorder.record,
         "trace": list(recorder.names),

@@ -70,7 +70,7 @@ class Walk:
 
     def __init__(
         self,
-        problem: Rows,
+        rows: Rows,
         method: Method,
         *,
         engine: str | Gram = "auto",
@@ -85,7 +85,7 @@ class Walk:
         average: bool = False,
         progress: Callable[[int, int | None], Any] | None = None,
     ) -> None:
-        self.problem, self.method, self.progress, self.told_at = problem, method, progress, 0.0
+        self.rows, self.method, self.progress, self.told_at = rows, method, progress, 0.0
         self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
         self.recorder = Recorder("log", False) if recorder is None else recorder
         self.checkpoint = checkpoint
@@ -94,11 +94,11 @@ class Walk:
         self.shown: weakref.WeakSet[Iterate] = weakref.WeakSet()  # of this iterate, those that someone still has
         self.saved: Saved | None = None
         if checkpoint is not None:
-            header = describe(problem, method, engine, theta0, self.recorder)
+            header = describe(rows, method, engine, theta0, self.recorder)
             self.saved = restore(checkpoint, header, seed)
             seed = self.saved.seed
         seed = fresh_seed() if seed is None else seed
-        self.engine: Engine = make_engine(engine, problem, method, theta0, seed=seed, average=average)
+        self.engine: Engine = make_engine(engine, rows, method, theta0, seed=seed, average=average)
         if self.saved is not None and self.saved.state is not None and self.saved.rows is not None:
             self.engine.load(self.saved.state)
             self.recorder.rows = [tuple(row) for row in self.saved.rows.tolist()]
@@ -137,7 +137,7 @@ class Walk:
                 if not engine.check():
                     continue
                 # The engine holds n φ or the like; what is claimed is claimed of the φ that is returned.
-                self.status = Status.SEPARATED if self.problem.lowest(engine.phi()) > 0 else Status.ROUNDED
+                self.status = Status.SEPARATED if self.rows.lowest(engine.phi()) > 0 else Status.ROUNDED
                 return
             if due is not None and (engine.epoch if by_epoch else engine.t) >= due:
                 iterate = self._record()
@@ -182,7 +182,7 @@ class Walk:
         return self.recorder.next_after(self.engine.epoch if self.recorder.record == "epoch" else last)
 
     def _iterate(self) -> Iterate:
-        iterate = Iterate(self.engine, self.method, self.problem)
+        iterate = Iterate(self.engine, self.method, self.rows)
         self.shown.add(iterate)
         return iterate
 
@@ -190,9 +190,9 @@ class Walk:
         """Write the present iterate into the trace; not timed."""
         iterate = self._iterate()
         curve = None
-        if "sharpness" in self.recorder.names and self.problem.whole is not None:
-            Phi = self.engine.phi() * (unit_of(self.problem, self.method) / self.problem.scale)
-            curve = sharpness_at(self.problem.whole.sheet(), rule_of(self.problem, self.method), Phi)
+        if "sharpness" in self.recorder.names and self.rows.whole is not None:
+            Phi = self.engine.phi() * (unit_of(self.rows, self.method) / self.rows.scale)
+            curve = sharpness_at(self.rows.whole.sheet(), rule_of(self.rows, self.method), Phi)
         self.recorder.add(iterate.t, iterate.measure, self.seconds, curve)
         return iterate
 
@@ -209,10 +209,10 @@ class Walk:
         """The result; `separated` is re-checked on the raw data whatever the status."""
         status = Status.STOPPED if self.status is None else self.status
         engine, phi = self.engine, self.engine.phi()
-        separated = status is Status.SEPARATED or (not engine.seen_wrong and self.problem.lowest(phi) > 0)
+        separated = status is Status.SEPARATED or (not engine.seen_wrong and self.rows.lowest(phi) > 0)
         if separated and status is Status.MAX_ITER:
             status = Status.SEPARATED
-        short = self.problem.unpad(phi)
+        short = self.rows.unpad(phi)
         mean = engine.average()
         return Run(
             method=self.method.name,
@@ -222,8 +222,8 @@ class Walk:
             n_iter=engine.t,
             theta=times(self.method.gamma, short),
             phi=short,
-            bias=self.problem.bias,
-            average=None if mean is None else self.problem.unpad(mean),
+            bias=self.rows.bias,
+            average=None if mean is None else self.rows.unpad(mean),
             engine=engine.name,
             seconds=self.seconds,
             trace=self.recorder.trace("perceptron loss" if isinf(self.method.gamma) else "logistic loss"),

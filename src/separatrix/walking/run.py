@@ -129,11 +129,11 @@ class Iterate:
         Rows on the wrong side.
     """
 
-    def __init__(self, engine: Engine, method: Method, problem: Rows) -> None:
+    def __init__(self, engine: Engine, method: Method, rows: Rows) -> None:
         self._engine: Engine | None = engine
-        self._method, self._problem = method, problem
+        self._method, self._rows = method, rows
         self.t = engine.t
-        self.bias = problem.bias
+        self.bias = rows.bias
         self._phi: Vector | None = None
         self._measure: Measure | None = None
 
@@ -146,7 +146,7 @@ class Iterate:
 
     def _take_phi(self, engine: Engine) -> Vector:
         if self._phi is None:
-            self._phi = self._problem.unpad(engine.phi())
+            self._phi = self._rows.unpad(engine.phi())
         return self._phi
 
     def _take_measure(self, engine: Engine) -> Measure:

@@ -40,17 +40,17 @@ def align_job(experiment: Experiment, entry: DataEntry, gamma: float) -> Job:
     return Job("align", entry, None, "lr-gd", gamma, experiment.iterations)
 
 
-def align(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def align(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """LR+GD at this step size and the batch perceptron side by side.
 
     apart_t = ‖θ_t/γ - θ̂_t‖/‖θ̂_t‖, and the first t at which the two put different rows on the wrong side.
     """
-    sheet = Sheet(problem)
+    sheet = Sheet(rows)
 
     def start(name: str, gamma: float) -> Walk:
         method = parse_method(name, gamma)
         return Walk(
-            problem, method, engine="lazy", max_iter=job.limit, stop=None, recorder=Recorder("all", False), seed=SEED
+            rows, method, engine="lazy", max_iter=job.limit, stop=None, recorder=Recorder("all", False), seed=SEED
         )
 
     large, limit = start("lr-gd", job.step_size), start("batch-perceptron", inf)
@@ -63,7 +63,7 @@ def align(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint | 
             parted = one.t
         tell(other.t)
     columns = {"iteration": np.arange(len(apart)), "apart": np.array(apart)}
-    return Result(about(problem) | {"limit": job.limit, "parted": parted}, columns)
+    return Result(about(rows) | {"limit": job.limit, "parted": parted}, columns)
 
 
 def show(experiment: Experiment, data: Data, results: Results) -> Shown:

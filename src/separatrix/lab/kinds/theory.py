@@ -25,11 +25,11 @@ def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
         yield from (walk_job(entry, None, method, gamma) for method, gamma in steps_of(experiment))
 
 
-def margin(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def margin(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """The two ends of the bracket on μ."""
     found = max_margin(sample.X, sample.y, rtol=1e-6)
     facts = {"lower": found.lower, "upper": found.upper, "ended": str(found.status), "seconds": found.seconds}
-    return Result(about(problem) | facts | {"support": len(found.support)})
+    return Result(about(rows) | facts | {"support": len(found.support)})
 
 
 def show(experiment: Experiment, data: Data, results: Results) -> Shown:

@@ -21,7 +21,7 @@ def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
     yield from (Job("verdict", entry) for entry in entries_of(experiment, data))
 
 
-def decide(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
+def decide(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """The verdict on these rows, its proof checked once more."""
     found = separate(sample.X, sample.y)
     facts = {
@@ -32,7 +32,7 @@ def decide(job: Job, sample: Sample, problem: HeldRows, checkpoint: Checkpoint |
         "upper": found.margin.upper,
         "seconds": found.seconds,
     }
-    return Result(about(problem) | facts)
+    return Result(about(rows) | facts)
 
 
 def show(experiment: Experiment, data: Data, results: Results) -> Shown:

@@ -20,7 +20,7 @@ __all__ = ["ENGINES", "Engine", "Gram", "choose", "make_engine", "rule_of"]
 
 def make_engine(
     engine: str | Gram,
-    problem: Rows,
+    rows: Rows,
     method: Method,
     theta0: Vector | None = None,
     *,
@@ -28,10 +28,10 @@ def make_engine(
     average: bool = False,
 ) -> Engine:
     """The engine of this name for one run, "auto" having been resolved by `choose`."""
-    name = choose(engine, problem, method)
-    whole = problem.whole
+    name = choose(engine, rows, method)
+    whole = rows.whole
     if whole is None:
-        return engine_elsewhere(problem, method, theta0, lazy=name == "lazy")
+        return engine_elsewhere(rows, method, theta0, lazy=name == "lazy")
     options = engine if isinstance(engine, Gram) else Gram()
     if method.order is not None:
         if name == "gram":
@@ -42,21 +42,21 @@ def make_engine(
     return DirectEngine(whole, method, theta0, lazy=name == "lazy")
 
 
-def engine_elsewhere(problem: Any, method: Method, theta0: Vector | None, *, lazy: bool) -> Engine:
+def engine_elsewhere(rows: Any, method: Method, theta0: Vector | None, *, lazy: bool) -> Engine:
     """The engine for rows that others hold; its code is loaded when such rows come."""
     from separatrix.walking.engines.sharded import ShardedEngine, ShardedSweepEngine
 
     kind = ShardedEngine if method.order is None else ShardedSweepEngine
-    return kind(problem, method, theta0, lazy=lazy)
+    return kind(rows, method, theta0, lazy=lazy)
 
 
-def choose(engine: str | Gram, problem: Rows, method: Method) -> str:
+def choose(engine: str | Gram, rows: Rows, method: Method) -> str:
     """The name of the engine to use; "auto" decides from n, d, γ, sparsity and memory.
 
     Columns of G pay where rows are long (4d ≥ n), all of G fits in the default budget, and weights are mostly 0 or 1,
     so that few of them change from step to step. Otherwise rows are read when due; `dense` where every row always is.
     """
-    if problem.whole is None and (isinstance(engine, Gram) or engine == "gram"):
+    if rows.whole is None and (isinstance(engine, Gram) or engine == "gram"):
         raise ValueError('engine="gram" needs the rows in memory; those of files and clusters take "lazy" or "dense".')
     if isinstance(engine, Gram):
         return "gram"
@@ -68,15 +68,15 @@ def choose(engine: str | Gram, problem: Rows, method: Method) -> str:
         return engine
     if method.order in ("cyclic", "random"):
         return "lazy"
-    R = problem.R
-    band = 0.0 if isinf(method.gamma) else rule_of(problem, method).cut / method.gamma  # m̂ beyond it has weight 0
-    in_memory = problem.whole is not None
-    long_rows = not problem.sparse and 4 * problem.d >= problem.n >= 64
+    R = rows.R
+    band = 0.0 if isinf(method.gamma) else rule_of(rows, method).cut / method.gamma  # m̂ beyond it has weight 0
+    in_memory = rows.whole is not None
+    long_rows = not rows.sparse and 4 * rows.d >= rows.n >= 64
     if (
         in_memory
         and (long_rows or method.order == "most-wrong")
         and band <= 2e-3 * R * R  # the square of a very long row is inf, which will do
-        and Gram().slots(problem.n) == problem.n
+        and Gram().slots(rows.n) == rows.n
     ):
         return "gram"
     return "dense" if band > 100 * R * R else "lazy"

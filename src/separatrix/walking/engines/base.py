@@ -69,31 +69,31 @@ class Engine(Protocol):
         """What the run has cost: rows and columns read."""
 
 
-def rule_of(problem: Rows, method: Method) -> Rule:
+def rule_of(rows: Rows, method: Method) -> Rule:
     """The method in the kernels' units: Φ = unit·φ, gamma·ZΦ = γ·m̂."""
-    cut = 40.0 + log(problem.size / problem.least)  # dropped weights sum to under exp(-40) of Σ s_i w_i
-    gamma = method.gamma if isinf(method.gamma) else min(max(product(problem, method), 1e-300), 1e300)
+    cut = 40.0 + log(rows.size / rows.least)  # dropped weights sum to under exp(-40) of Σ s_i w_i
+    gamma = method.gamma if isinf(method.gamma) else min(max(product(rows, method), 1e-300), 1e300)
     return Rule(gamma, cut, method.normalized)
 
 
-def product(problem: Rows, method: Method) -> float:
+def product(rows: Rows, method: Method) -> float:
     """γ·scale²/unit, without overflow on the way."""
     with np.errstate(over="ignore", under="ignore"):
-        return float(np.float64(method.gamma) / unit_of(problem, method) * problem.scale * problem.scale)
+        return float(np.float64(method.gamma) / unit_of(rows, method) * rows.scale * rows.scale)
 
 
-def unit_of(problem: Rows, method: Method) -> float:
+def unit_of(rows: Rows, method: Method) -> float:
     """Φ = unit·φ: n where the step is divided by n, 1 otherwise."""
-    return 1.0 if method.normalized or method.order else problem.size
+    return 1.0 if method.normalized or method.order else rows.size
 
 
-def start(problem: Rows, method: Method, theta0: Vector | None) -> Vector:
+def start(rows: Rows, method: Method, theta0: Vector | None) -> Vector:
     """Φ_0: φ_0 = θ_0/γ at finite γ, θ_0 itself at γ = ∞."""
-    phi = np.zeros(problem.d + 1)
+    phi = np.zeros(rows.d + 1)
     if theta0 is not None:
         gamma = 1.0 if isinf(method.gamma) else method.gamma
         with np.errstate(over="ignore"):
-            phi[: len(theta0)] = theta0 / gamma * (unit_of(problem, method) / problem.scale)
+            phi[: len(theta0)] = theta0 / gamma * (unit_of(rows, method) / rows.scale)
         if not np.isfinite(phi).all():
             raise ValueError(
                 f"theta0/step_size leaves float64 (largest entry {abs(theta0).max():.3g}, step {gamma:.3g})."
@@ -102,29 +102,29 @@ def start(problem: Rows, method: Method, theta0: Vector | None) -> Vector:
 
 
 def measure(
-    problem: HeldRows, method: Method, rule: Rule, m: Vector, active: Index, low: float, length: float, grad: float
+    rows: HeldRows, method: Method, rule: Rule, m: Vector, active: Index, low: float, length: float, grad: float
 ) -> Measure:
     """The trace's numbers from the rows that have a weight: margins m at `active`, ‖Φ‖ and ‖Σ w_i z_i‖.
 
     Rows outside `active` are right and their weights below rounding, so they add nothing to errors, loss or gradient.
     """
-    unit, size = unit_of(problem, method), problem.size
-    s, x = problem.weight[active], m[active]
+    unit, size = unit_of(rows, method), rows.size
+    s, x = rows.weight[active], m[active]
     wrong = x <= 0
     if isinf(rule.gamma):
-        loss = float(np.sum(s * np.maximum(0.0, -x))) / size / unit * problem.scale * problem.scale
-        theta_norm = length / unit * problem.scale
+        loss = float(np.sum(s * np.maximum(0.0, -x))) / size / unit * rows.scale * rows.scale
+        theta_norm = length / unit * rows.scale
     else:
         with np.errstate(over="ignore"):
             loss = float(np.sum(s * np.logaddexp(0.0, -rule.gamma * x))) / size
-        theta_norm = method.gamma * (length / unit * problem.scale)
+        theta_norm = method.gamma * (length / unit * rows.scale)
     return Measure(
         errors=int(wrong.sum()),
         accuracy=1.0 - float(s[wrong].sum()) / size,
         loss=loss,
-        grad_norm=grad / size * problem.scale,
+        grad_norm=grad / size * rows.scale,
         theta_norm=theta_norm,
-        min_margin=low / length * problem.scale if length > 0 else nan,
+        min_margin=low / length * rows.scale if length > 0 else nan,
     )
 
 
@@ -138,11 +138,11 @@ def sharpness(sheet: Sheet, rule: Rule, Phi: Vector) -> float:
     """λ_max of ∇²f(θ) = (1/n) Σ σ'(z_iᵀθ) z_i z_iᵀ, by Lanczos on the rows with a curvature."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-    problem = sheet.problem
+    rows = sheet.rows
     x = np.clip(rule.gamma * sheet.margins(Phi), -700.0, 700.0)
-    curvature = problem.weight / (2.0 * np.cosh(x / 2.0)) ** 2  # σ'(x) = 1/(2 cosh(x/2))²
+    curvature = rows.weight / (2.0 * np.cosh(x / 2.0)) ** 2  # σ'(x) = 1/(2 cosh(x/2))²
     idx = np.flatnonzero(curvature > 0)
-    D = problem.d + 1
+    D = rows.d + 1
 
     def hessian(v: Vector) -> Vector:
         q = sheet.margins(np.ravel(v), idx)
@@ -161,4 +161,4 @@ def sharpness(sheet: Sheet, rule: Rule, Phi: Vector) -> float:
             top = float(eigsh(operator, k=1, which="LA", v0=v0, tol=1e-9, return_eigenvectors=False)[0])
         except ArpackNoConvergence as stuck:
             top = float(stuck.eigenvalues[0]) if len(stuck.eigenvalues) else nan
-    return max(top, 0.0) / problem.size * problem.scale * problem.scale
+    return max(top, 0.0) / rows.size * rows.scale * rows.scale

@@ -31,14 +31,14 @@ class DirectEngine:
 
     seen_wrong = False
 
-    def __init__(self, problem: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+    def __init__(self, rows: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
         self.name = "lazy" if lazy else "dense"
-        self.problem, self.method, self.lazy = problem, method, lazy
-        self.sheet = Sheet(problem)
-        self.rule = rule_of(problem, method)
-        n, D = problem.n, problem.d + 1
+        self.rows, self.method, self.lazy = rows, method, lazy
+        self.sheet = Sheet(rows)
+        self.rule = rule_of(rows, method)
+        n, D = rows.n, rows.d + 1
         self.state = batch.State(
-            phi=start(problem, method, theta0),
+            phi=start(rows, method, theta0),
             base=np.zeros(D),
             step=np.zeros(D),
             anchor=np.zeros(D),
@@ -86,7 +86,7 @@ class DirectEngine:
 
     def phi(self) -> Vector:
         """φ_t in the problem's own scale."""
-        return np.asarray(self.state.phi / unit_of(self.problem, self.method) * self.problem.scale)
+        return np.asarray(self.state.phi / unit_of(self.rows, self.method) * self.rows.scale)
 
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows."""
@@ -105,7 +105,7 @@ class DirectEngine:
         batch.list_fused(self.sheet.data, self.rule, st)
         grad = norm(st.total[:-1]) * unshift(self.rule, low)
         active = st.active[: c["n_active"]]
-        return measure(self.problem, self.method, self.rule, st.m, active, low, norm(st.phi), grad)
+        return measure(self.rows, self.method, self.rule, st.m, active, low, norm(st.phi), grad)
 
     def average(self) -> Vector | None:
         """None: that is for the perceptron's sweeps."""

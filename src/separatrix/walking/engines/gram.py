@@ -103,7 +103,7 @@ def physical_memory() -> float:
 class Cache:
     """Columns of G for one problem, least recently used ones giving way.
 
-    It holds no reference to the problem, so that both go when the problem does.
+    It holds no reference to the rows, so that both go when they do.
     """
 
     def __init__(self, n: int, d: int, slots: int, dtype: str) -> None:
@@ -151,14 +151,13 @@ class Cache:
         Blocks are the same, batches are whole multiples of the tiles that BLAS works in, and BLAS runs on one thread
         inside a block: so a column has the same bits whatever it is computed with and on however many threads.
         """
-        problem, data = sheet.problem, sheet.data
+        n, X, data = sheet.rows.n, sheet.rows.X, sheet.data
         count = -(-len(slots) // MULTIPLE) * MULTIPLE
         vectors = np.ascontiguousarray(self.vectors[:count, :-2].T)
         tail = data.bias * self.vectors[:count, -2]
-        X = problem.X
 
         def block(lo: int) -> None:
-            hi = min(lo + BLOCK_ROWS, problem.n)
+            hi = min(lo + BLOCK_ROWS, n)
             rows = X[lo:hi] if X.dtype == np.float64 else X[lo:hi].astype(np.float64)
             part = np.ascontiguousarray((rows @ vectors).T)
             part = (part + tail[:, None]) * data.sign[lo:hi]
@@ -168,7 +167,7 @@ class Cache:
                     self.short[s, lo:hi] = column
 
         with blas().limit(limits=1, user_api="blas"):
-            run_all(block, range(0, problem.n, BLOCK_ROWS), data.threads)
+            run_all(block, range(0, n, BLOCK_ROWS), data.threads)
 
     def shorten(self) -> None:
         """Keep the columns in float32 too, from now on."""
@@ -208,16 +207,16 @@ _caches: WeakKeyDictionary[HeldRows, dict[tuple[int, str], Cache]] = WeakKeyDict
 
 def shared_cache(sheet: Sheet, slots: int, dtype: str) -> Cache:
     """The columns of this problem, kept as long as the problem lives: a sweep over step sizes computes them once."""
-    caches = _caches.setdefault(sheet.problem, {})
+    caches = _caches.setdefault(sheet.rows, {})
     if (slots, dtype) not in caches:
-        caches[slots, dtype] = Cache(sheet.problem.n, sheet.problem.d, slots, dtype)
+        caches[slots, dtype] = Cache(sheet.rows.n, sheet.rows.d, slots, dtype)
     return caches[slots, dtype]
 
 
-def fill_columns(problem: HeldRows) -> None:
+def fill_columns(rows: HeldRows) -> None:
     """All columns of G at once: what a run then computes does not depend on the runs before it."""
-    options, sheet = Gram(), Sheet(problem)
-    columns = shared_cache(sheet, options.slots(problem.n), options.dtype)
+    options, sheet = Gram(), Sheet(rows)
+    columns = shared_cache(sheet, options.slots(rows.n), options.dtype)
     columns.compute(sheet, np.flatnonzero(columns.slot < 0)[: len(columns.owner)], 0)
 
 
@@ -226,12 +225,12 @@ class GramEngine:
 
     seen_wrong = False
 
-    def __init__(self, problem: HeldRows, method: Method, theta0: Vector | None, options: Gram) -> None:
+    def __init__(self, rows: HeldRows, method: Method, theta0: Vector | None, options: Gram) -> None:
         self.name = "gram"
-        self.problem, self.method, self.options = problem, method, options
-        self.sheet = Sheet(problem)
-        self.rule = rule_of(problem, method)
-        n, slots = problem.n, options.slots(problem.n)
+        self.rows, self.method, self.options = rows, method, options
+        self.sheet = Sheet(rows)
+        self.rule = rule_of(rows, method)
+        n, slots = rows.n, options.slots(rows.n)
         H = max(2, min(HISTORY, slots // 8))  # products take two columns each: a quarter of the columns' memory at most
         if slots < 1:
             raise ValueError(
@@ -243,7 +242,7 @@ class GramEngine:
         finite = not isinf(method.gamma)
         if finite and options.slots(n, extra=4) >= slots:
             self.cache.shorten()
-        self.phi0 = start(problem, method, theta0)
+        self.phi0 = start(rows, method, theta0)
         self._phi = self.phi0.copy()
         self.state = gram.Gram(
             m=np.zeros(n),
@@ -268,7 +267,7 @@ class GramEngine:
         )
         self.cache.misses = self.state.misses
         self.c = self.state.c[0]
-        self.c["longest"] = problem.r[problem.weight > 0].max()
+        self.c["longest"] = rows.r[rows.weight > 0].max()
         exact = options.dtype == "float64"
         self.c["column_error"] = self.sheet.dot_error if exact else 0.0
         self.c["product_error"] = self.sheet.dot_error + self.sheet.sum_error
@@ -324,7 +323,7 @@ class GramEngine:
 
     def phi(self) -> Vector:
         """φ_t in the problem's own scale."""
-        return self.vector() / unit_of(self.problem, self.method) * self.problem.scale
+        return self.vector() / unit_of(self.rows, self.method) * self.rows.scale
 
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows."""
@@ -351,7 +350,7 @@ class GramEngine:
         precise = c["grad2"] > 1e-8 * (reach * c["total"]) ** 2
         grad = float(np.sqrt(c["grad2"])) if precise else norm(sheet.sum(active, st.w)[:-1])
         grad *= unshift(self.rule, low)
-        return measure(self.problem, self.method, self.rule, st.m, active, low, length, grad)
+        return measure(self.rows, self.method, self.rule, st.m, active, low, length, grad)
 
     def average(self) -> Vector | None:
         """None: that is for the perceptron's sweeps."""

@@ -38,19 +38,19 @@ class SweepEngine:
     """φ and, for `lazy`, a lower bound on every margin."""
 
     def __init__(
-        self, problem: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool, seed: int, average: bool = False
+        self, rows: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool, seed: int, average: bool = False
     ) -> None:
         self.name = "lazy" if lazy else "dense"
-        self.problem, self.method, self.lazy, self.seed = problem, method, lazy, seed
-        self.sheet = Sheet(problem)
-        self.rule = rule_of(problem, method)
-        n = problem.n
+        self.rows, self.method, self.lazy, self.seed = rows, method, lazy, seed
+        self.sheet = Sheet(rows)
+        self.rule = rule_of(rows, method)
+        n = rows.n
         self.state = sweep.Sweep(
-            phi=start(problem, method, theta0),
+            phi=start(rows, method, theta0),
             m=np.zeros(n),
-            anchor=np.zeros(problem.d + 1),
+            anchor=np.zeros(rows.d + 1),
             reach=np.full(n, -np.inf),
-            late=np.zeros(problem.d + 1 if average and method.order != "most-wrong" else 0),
+            late=np.zeros(rows.d + 1 if average and method.order != "most-wrong" else 0),
             order=sweep_order(method, n, seed, 0),
             ahead=sweep.Ahead(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64), np.zeros(4)),
             c=np.zeros(1, dtype=sweep.CONTROL),
@@ -73,7 +73,7 @@ class SweepEngine:
     @property
     def errors(self) -> int | None:
         """0 once every row was right in turn; before that only a full pass could tell."""
-        return 0 if self.c["clean"] >= self.problem.n else None
+        return 0 if self.c["clean"] >= self.rows.n else None
 
     @property
     def seen_wrong(self) -> bool:
@@ -92,7 +92,7 @@ class SweepEngine:
 
     def sweep_on(self, steps: int, following: Index | None = None) -> None:
         """Go on through this sweep, for so many updates; `following` is the next one's order, if at hand."""
-        n, epoch = self.problem.n, self.epoch
+        n, epoch = self.rows.n, self.epoch
         sweep.sweep(self.sheet.data, self.state, steps, self.lazy)
         if self.epoch > epoch:
             self.state.order[:] = sweep_order(self.method, n, self.seed, self.epoch) if following is None else following
@@ -103,7 +103,7 @@ class SweepEngine:
 
     def phi(self) -> Vector:
         """φ_t in the problem's own scale."""
-        return np.asarray(self.state.phi * self.problem.scale)
+        return np.asarray(self.state.phi * self.rows.scale)
 
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows.
@@ -128,8 +128,8 @@ class SweepEngine:
         """The mean of φ over all rows visited, if it was asked for: φ - (1/v) Σ v_j z_j."""
         if len(self.state.late) == 0:
             return None
-        visited = max(1, self.problem.n * self.epoch + int(self.c["position"]))
-        return np.asarray((self.state.phi - self.state.late / visited) * self.problem.scale)
+        visited = max(1, self.rows.n * self.epoch + int(self.c["position"]))
+        return np.asarray((self.state.phi - self.state.late / visited) * self.rows.scale)
 
     def save(self) -> dict[str, NDArray[Any]]:
         """φ, what its average needs, and the place in the sweep."""
@@ -144,7 +144,7 @@ class SweepEngine:
             self.c[name] = state[name][()]
         sweep.set_anchor(self.state)
         self.state.reach[:] = -np.inf
-        self.state.order[:] = sweep_order(self.method, self.problem.n, self.seed, self.epoch)
+        self.state.order[:] = sweep_order(self.method, self.rows.n, self.seed, self.epoch)
 
     def stats(self) -> dict[str, int]:
         """Rows read so far, and sweeps begun."""
@@ -155,17 +155,17 @@ class GramSweepEngine(GramEngine):
     """All margins, and one column of G per update."""
 
     def __init__(
-        self, problem: HeldRows, method: Method, theta0: Vector | None, options: Gram, seed: int, average: bool = False
+        self, rows: HeldRows, method: Method, theta0: Vector | None, options: Gram, seed: int, average: bool = False
     ) -> None:
-        super().__init__(problem, method, theta0, options)
+        super().__init__(rows, method, theta0, options)
         self.seed = seed
-        self.late = np.zeros(problem.n if average and method.order != "most-wrong" else 0)
+        self.late = np.zeros(rows.n if average and method.order != "most-wrong" else 0)
         self.p = np.zeros(1, dtype=sweep.CONTROL)[0]
         self.doubted_at = -1  # an update at which `check` saw a wrong row
         self._fresh_order()
 
     def _fresh_order(self) -> None:
-        n, most_wrong = self.problem.n, self.method.order == "most-wrong"
+        n, most_wrong = self.rows.n, self.method.order == "most-wrong"
         self.order = np.zeros(0, dtype=np.int64) if most_wrong else sweep_order(self.method, n, self.seed, self.epoch)
 
     @property
@@ -181,7 +181,7 @@ class GramSweepEngine(GramEngine):
     @property
     def errors(self) -> int | None:
         """0 once every row was right in turn."""
-        return 0 if self.p["clean"] >= self.problem.n else None
+        return 0 if self.p["clean"] >= self.rows.n else None
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
@@ -221,10 +221,10 @@ class GramSweepEngine(GramEngine):
         """The mean of φ over all rows visited, if it was asked for: φ - (1/v) Σ v_j z_j."""
         if len(self.late) == 0:
             return None
-        visited = max(1, self.problem.n * self.epoch + int(self.p["position"]))
+        visited = max(1, self.rows.n * self.epoch + int(self.p["position"]))
         Phi = self.vector()
         return np.asarray(
-            (Phi - self.sheet.sum(np.flatnonzero(self.late), self.late)[:-1] / visited) * self.problem.scale
+            (Phi - self.sheet.sum(np.flatnonzero(self.late), self.late)[:-1] / visited) * self.rows.scale
         )
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
@@ -250,8 +250,8 @@ def measure_directly(sheet: Sheet, method: Method, Phi: Vector) -> Measure:
     """The numbers of Φ from scratch: all margins, the sum over the wrong rows."""
     m = sheet.margins(Phi)
     wrong = np.flatnonzero(m <= 0)
-    grad = norm(sheet.sum(wrong, np.ones(sheet.problem.n))[:-1])
-    return measure(sheet.problem, method, rule_of(sheet.problem, method), m, wrong, float(m.min()), norm(Phi), grad)
+    grad = norm(sheet.sum(wrong, np.ones(sheet.rows.n))[:-1])
+    return measure(sheet.rows, method, rule_of(sheet.rows, method), m, wrong, float(m.min()), norm(Phi), grad)
 
 
 def sweep_together(engines: Sequence[SweepEngine]) -> None:
@@ -259,19 +259,19 @@ def sweep_together(engines: Sequence[SweepEngine]) -> None:
 
     All have the same rows and seed and stand before the same sweep. Each takes the very steps it would take alone.
     """
-    first, n = engines[0], engines[0].problem.n
+    first, n = engines[0], engines[0].rows.n
     following = sweep_order(first.method, n, first.seed, first.epoch + 1)
     sign, phi, anchor, reach, late, c = (
         np.stack(arrays)
         for arrays in zip(
             *(
-                (e.problem.sign, e.state.phi, e.state.anchor, e.state.reach, e.state.late, e.state.c[0])
+                (e.rows.sign, e.state.phi, e.state.anchor, e.state.reach, e.state.late, e.state.c[0])
                 for e in engines
             ),
             strict=True,
         )
     )
-    slices = max(1, first.problem.arrays[0].size * len(engines) // WORK)  # between two looks at the keyboard
+    slices = max(1, first.rows.arrays[0].size * len(engines) // WORK)  # between two looks at the keyboard
     for k in range(slices):
         lo, hi = n * k // slices, n * (k + 1) // slices
         st, data = first.state, first.sheet.data

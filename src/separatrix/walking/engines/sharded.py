@@ -29,14 +29,14 @@ SCALARS = ("t", "k", "half", "stepped", "fused")
 class _Sharded:
     """What both engines share: the team, and the numbers of an iterate."""
 
-    def __init__(self, problem: ShardedRows, method: Method, theta0: Vector | None, lazy: bool) -> None:
-        self.name = problem.team.name
-        self.problem, self.method = problem, method
-        self.rule = rule_of(problem, method)
-        self.Phi = start(problem, method, theta0)
+    def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, lazy: bool) -> None:
+        self.name = rows.team.name
+        self.rows, self.method = rows, method
+        self.rule = rule_of(rows, method)
+        self.Phi = start(rows, method, theta0)
         self.t = self.rows_read = 0
         self.slowest = 0.0  # Σ over iterations of the slowest shard's own seconds
-        problem.begin(lazy=lazy, rowwise=method.order is not None)
+        rows.begin(lazy=lazy, rowwise=method.order is not None)
 
     seen_wrong = False
 
@@ -49,18 +49,18 @@ class _Sharded:
 
     def phi(self) -> Vector:
         """φ_t in the problem's own scale."""
-        return np.asarray(self.Phi / unit_of(self.problem, self.method) * self.problem.scale)
+        return np.asarray(self.Phi / unit_of(self.rows, self.method) * self.rows.scale)
 
     def ask(self, query: Query) -> list[Answer]:
         """The shards' answers to one iterate."""
-        answers: list[Answer] = self.problem.team.ask("advance", query)
+        answers: list[Answer] = self.rows.team.ask("advance", query)
         self.rows_read += sum(a.read for a in answers)
         self.slowest += max(a.seconds for a in answers)
         return answers
 
     def total(self, nodes: list[Nodes]) -> Vector:
         """Σ w_i z_i and behind it Σ w_i, from the shards' groups of blocks in the canonical order."""
-        out = np.zeros(self.problem.d + 2)
+        out = np.zeros(self.rows.d + 2)
         tree, at = np.zeros((LEVELS + 1, len(out))), np.full(LEVELS + 1, -1)
         for levels, numbers, sums in nodes:
             for level, number, v in zip(levels, numbers, sums, strict=True):
@@ -70,7 +70,7 @@ class _Sharded:
 
     def measured(self, answers: list[Answer], total: Vector, low: float) -> Measure:
         """The trace's numbers, as `engines.base.measure` gives them."""
-        p, unit = self.problem, unit_of(self.problem, self.method)
+        p, unit = self.rows, unit_of(self.rows, self.method)
         length = float(norm(self.Phi))
         loss = sum(a.loss for a in answers) / p.size
         if isinf(self.rule.gamma):
@@ -87,15 +87,15 @@ class _Sharded:
 
     def stats(self) -> dict[str, int]:
         """Rows read so far."""
-        return {"rows_read": self.rows_read, "shards": len(self.problem.team.bounds) - 1}
+        return {"rows_read": self.rows_read, "shards": len(self.rows.team.bounds) - 1}
 
 
 class ShardedEngine(_Sharded):
     """The batch methods: `core.batch.advance` with its passes over the rows done by the shards."""
 
-    def __init__(self, problem: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
-        super().__init__(problem, method, theta0, lazy)
-        D = problem.d + 1
+    def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+        super().__init__(rows, method, theta0, lazy)
+        D = rows.d + 1
         self.base, self.step = np.zeros(D), np.zeros(D)
         self.k = self.safe = self.patience = 0
         self.half = isinf(method.gamma) and not self.Phi.any()
@@ -105,10 +105,10 @@ class ShardedEngine(_Sharded):
         self.direct = False  # and come from a pass over all raw rows
         self.changed = True
         self.length = float(norm(self.Phi))
-        self.none = Nodes(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, problem.d + 2)))
+        self.none = Nodes(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, rows.d + 2)))
         self.nodes: list[Nodes] = []
         self.answers: list[Answer] = []
-        problem.team.rebuilt(self._restore)
+        rows.team.rebuilt(self._restore)
 
     @property
     def epoch(self) -> int:
@@ -155,16 +155,16 @@ class ShardedEngine(_Sharded):
             self._past(tau)
             self.many = False
         else:
-            self.many = not isinf(gamma) and 3 * active > self.problem.n
+            self.many = not isinf(gamma) and 3 * active > self.rows.n
 
     def _query(self, tau: float, **more: Any) -> Query:
-        short = self.problem.short and SHORT_LEAST < self.length * self.problem.scale < SHORT_MOST
+        short = self.rows.short and SHORT_LEAST < self.length * self.rows.scale < SHORT_MOST
         loss = {"loss": True} if isinf(self.rule.gamma) else {}  # it costs nothing there
         return Query(self.Phi, self.rule.gamma, tau, half=self.half, short=short and self.fused, **(loss | more))
 
     def _past(self, tau: float) -> None:
         """Past separation rows up to tau above the smallest margin pull."""
-        low = self.problem.lowest(self.Phi)
+        low = self.rows.lowest(self.Phi)
         self._take(self.ask(self._query(tau + low, shift=float(underflow_shift(self.rule, low)))))
 
     def _take(self, answers: list[Answer]) -> None:
@@ -176,7 +176,7 @@ class ShardedEngine(_Sharded):
         self.answers, self.current = answers, True
         if all(a.whole for a in answers):
             self.direct = True
-            self.problem.remember(self.Phi, self.low)
+            self.rows.remember(self.Phi, self.low)
 
     def _new_step(self) -> None:
         """step = unit/N Σ w_i z_i: the plain sum where N = n (Φ counts in n-ths), divided by Σw where N = Σw."""
@@ -197,8 +197,8 @@ class ShardedEngine(_Sharded):
     def _foresee(self) -> None:
         """How many more times the same step can be taken before the wrong set of any shard changes."""
         stride = float(norm(self.step))
-        steps = min(self.problem.team.ask("horizon", self.Phi, self.step, self.length, stride))
-        self.rows_read += 2 * self.problem.n
+        steps = min(self.rows.team.ask("horizon", self.Phi, self.step, self.length, stride))
+        self.rows_read += 2 * self.rows.n
         self.safe = self.k + int(max(0.0, min(steps - 2.0, 1e18)))
         self.patience = 2 * self.k
 
@@ -219,7 +219,7 @@ class ShardedEngine(_Sharded):
         answers = self.answers if known else self.ask(self._query(tau, loss=True, fused=self.fused))
         low = min(a.low for a in answers)
         if low > 0.0:  # rows right by the bound alone have not been looked at
-            low = self.problem.lowest(self.Phi)
+            low = self.rows.lowest(self.Phi)
         if low > 0.0 and not isinf(gamma):
             answers = self.ask(self._query(tau + low, shift=float(underflow_shift(self.rule, low)), loss=True))
         self._take(answers)
@@ -227,9 +227,9 @@ class ShardedEngine(_Sharded):
 
     def _restore(self, k: int) -> None:
         """A shard that was built again has to know who was wrong when the present stretch began."""
-        self.problem.restore(k)
+        self.rows.restore(k)
         if self.stepped:
-            self.problem.team.ask_one(k, "advance", Query(self.base, self.rule.gamma, 0.0, sums=False))
+            self.rows.team.ask_one(k, "advance", Query(self.base, self.rule.gamma, 0.0, sums=False))
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Φ and the stretch it is on; margins are computed anew."""
@@ -244,31 +244,31 @@ class ShardedEngine(_Sharded):
             setattr(self, name, state[name][()].item())
         self.length = float(norm(self.Phi))
         self.evaluated, self.safe, self.many, self.changed = False, 0, self.fused, False
-        for k in range(len(self.problem.team.bounds) - 1):
+        for k in range(len(self.rows.team.bounds) - 1):
             self._restore(k)
 
 
 class ShardedSweepEngine(_Sharded):
     """The row-at-a-time perceptron: φ goes from shard to shard, in the order of the rows."""
 
-    def __init__(self, problem: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+    def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
         if method.order != "cyclic":
             raise ValueError(
                 f"order={method.order!r} needs all rows in memory; rows in files and on clusters are swept in order: "
                 "use order='cyclic'."
             )
-        super().__init__(problem, method, theta0, lazy)
+        super().__init__(rows, method, theta0, lazy)
         self.epoch = self.position = self.clean = 0
         self.doubted_at = -1
 
     @property
     def errors(self) -> int | None:
         """0 once every row was right in turn; before that only a full pass could tell."""
-        return 0 if self.clean >= self.problem.n else None
+        return 0 if self.clean >= self.rows.n else None
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
-        end, team, n = self.t + steps, self.problem.team, self.problem.n
+        end, team, n = self.t + steps, self.rows.team, self.rows.n
         while self.errors != 0 and self.t < end and self.epoch < epoch:
             k = int(np.searchsorted(team.bounds, self.position, side="right")) - 1
             first = team.bounds[k]
@@ -285,7 +285,7 @@ class ShardedSweepEngine(_Sharded):
 
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows; see `SweepEngine.check`."""
-        if self.doubted_at == self.t or self.problem.lowest(self.Phi) > 0:
+        if self.doubted_at == self.t or self.rows.lowest(self.Phi) > 0:
             return True
         self.doubted_at, self.clean = self.t, 0
         return False
@@ -295,7 +295,7 @@ class ShardedSweepEngine(_Sharded):
         answers = self.ask(Query(self.Phi, inf, 0.0, loss=True))
         low = min(a.low for a in answers)
         if low > 0.0:
-            low = self.problem.lowest(self.Phi)
+            low = self.rows.lowest(self.Phi)
         return self.measured(answers, self.total([a.nodes for a in answers if a.nodes is not None]), low)
 
     def save(self) -> dict[str, NDArray[Any]]:
