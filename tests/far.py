@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 import separatrix as sx
 from separatrix.data.labels import HeldLabels
 from separatrix.shards import Local, Shard, ShardedRows
-from separatrix.shards.cluster import chunk
+from separatrix.shards.actor import chunk
 from separatrix.shards.layout import align
 
 Data = tuple[np.ndarray, np.ndarray]

@@ -244,7 +244,7 @@ def test_shards_are_shared_out_evenly_and_in_order():
 
 
 def test_without_a_client_the_way_to_one_is_said(monkeypatch):
-    from separatrix.shards.dask import client_for
+    from separatrix.shards.dask_collections import client_for
 
     def nobody() -> None:
         raise ValueError("No clients found")

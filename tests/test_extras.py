@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import separatrix
-from separatrix.shards import dask as collections
+from separatrix.shards import dask_collections as collections
 
 TOP = Path(__file__).parent.parent
 EXTRAS = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

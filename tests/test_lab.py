@@ -23,8 +23,8 @@ from separatrix.lab.kinds import KINDS, curves, jobs_of
 from separatrix.lab.kinds.growth import worst_case_job
 from separatrix.lab.kinds.ranks import correlations
 from separatrix.lab.kinds.shared import Kind, entries_of, walk_job
-from separatrix.lab.page import page
 from separatrix.lab.pieces import piece_of
+from separatrix.lab.report_page import page
 from separatrix.lab.reproduce import reproduce
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand, sample

@@ -24,8 +24,8 @@ from separatrix.data.sources import Binary, Joined, Source, open_map, open_npy
 # The one arrow that points up: these functions give rows that keep the protocol of `rows`.
 ELSEWHERE = {
     "files": "separatrix.shards.local:open_pieces",
-    "cluster": "separatrix.shards.dask:open_cluster",
-    "client": "separatrix.shards.dask:client_for",
+    "cluster": "separatrix.shards.dask_collections:open_cluster",
+    "client": "separatrix.shards.dask_collections:client_for",
 }
 UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 

@@ -26,7 +26,7 @@ from separatrix.deciding.margin import Bracket
 from separatrix.deciding.newton import WIDE, NewtonPath, onto_gordan
 from separatrix.deciding.relations import independent_columns
 from separatrix.deciding.scaling import ScaledRows, equilibrated, unit_powers
-from separatrix.walking.engines.rowwise import SweepEngine
+from separatrix.walking.engines.perceptron import SweepEngine
 from separatrix.walking.methods import parse_method
 
 FIRST_SWEEPS = 5  # of the perceptron over all rows

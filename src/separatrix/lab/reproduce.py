@@ -15,8 +15,8 @@ from separatrix.datasets import available
 from separatrix.lab import figures
 from separatrix.lab.book import Book, quick_book
 from separatrix.lab.kinds import jobs_of
-from separatrix.lab.page import joined, markdown, page
 from separatrix.lab.pieces import Piece, notes_on, piece_of
+from separatrix.lab.report_page import joined, markdown, page
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand
 from separatrix.lab.store import Job, Store, write_whole

@@ -11,7 +11,8 @@ import numpy as np
 from separatrix.data.arrays import check_weights
 from separatrix.data.open import is_path, open_files
 from separatrix.data.sources import Slice
-from separatrix.shards.cluster import Part, Remote, chunk, futures, is_dask, warm
+from separatrix.shards.actor import Part, chunk, warm
+from separatrix.shards.cluster import Remote, futures, is_dask
 from separatrix.shards.layout import align, thin
 from separatrix.shards.sharded import ShardedRows
 

@@ -12,7 +12,7 @@ from separatrix.data.memory import hold
 from separatrix.data.rows import INTERCEPT_SCALE
 from separatrix.walking.checkpoint import fresh_seed
 from separatrix.walking.engines import Gram
-from separatrix.walking.engines.rowwise import SweepEngine, sweep_together
+from separatrix.walking.engines.perceptron import SweepEngine, sweep_together
 from separatrix.walking.loop import Walk
 from separatrix.walking.methods import parse_method
 from separatrix.walking.run import Iterate, Run, Status

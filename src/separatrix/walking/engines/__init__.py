@@ -8,9 +8,9 @@ from typing import Any
 from separatrix.data.rows import Rows, Vector
 from separatrix.reporting.hints import did_you_mean
 from separatrix.walking.engines.base import Engine, rule_of
-from separatrix.walking.engines.direct import DirectEngine
+from separatrix.walking.engines.dense_lazy import DirectEngine
 from separatrix.walking.engines.gram import Gram, GramEngine
-from separatrix.walking.engines.rowwise import GramSweepEngine, SweepEngine
+from separatrix.walking.engines.perceptron import GramSweepEngine, SweepEngine
 from separatrix.walking.methods import Method
 
 ENGINES = ("auto", "dense", "lazy", "gram")
