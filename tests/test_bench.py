@@ -77,6 +77,7 @@ def test_ratios_are_the_peers_time_over_ours(quick):
     assert result.traffic > 0
 
 
+@pytest.mark.long
 def test_a_fixed_number_of_iterations_runs_past_separation(quick):
     X, y, _ = planted(100, 5, margin=0.5, random_state=0)
     result = speed.measure("small", X, y, speed.Case("lr-gd", 0.01, "float32", 50), alternations=1)[0]
@@ -149,6 +150,7 @@ def test_the_scale_of_the_intercept_changes_bounds_and_counts(monkeypatch):
     assert len(classifiers.scale_table(scales).rows) == len(scales)
 
 
+@pytest.mark.long
 def test_the_papers_runs_are_compared_one_by_one_and_measured_once(monkeypatch, tmp_path):
     monkeypatch.setattr(profile, "LOOP", 4)
     monkeypatch.setattr(profile, "PAUSE", 0.0)

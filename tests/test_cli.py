@@ -119,6 +119,7 @@ def test_unexpected_errors_keep_their_traceback(invoke, monkeypatch, tmp_path):
     assert "Traceback" in done.stderr and "RuntimeError: a mistake of ours" in done.stderr
 
 
+@pytest.mark.long
 def test_bench_prints_its_numbers_as_one_json_object(invoke, monkeypatch):
     monkeypatch.setattr(speed, "PAUSE", 0.0)
     monkeypatch.setattr(speed, "PROBE", 0.001)

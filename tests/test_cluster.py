@@ -61,7 +61,7 @@ def test_the_counts_and_the_bits_of_one_machine_whatever_the_chunks(name, client
             assert same_path(run, far), (method, gamma, chunks)
 
 
-@pytest.mark.parametrize("name", ["worst case", "fifty shards"])
+@pytest.mark.parametrize("name", ["worst case", pytest.param("fifty shards", marks=pytest.mark.long)])
 def test_whole_runs_take_as_many_steps_as_on_one_machine(name, client):
     X, y = FIVE[name]()
     for method in ("normalized-batch-perceptron", "batch-perceptron", "perceptron"):

@@ -213,7 +213,7 @@ def test_a_tool_under_way_ends_when_the_time_limit_passes_and_the_bracket_holds(
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize(("n", "d"), [(120, 20), (1000, 40), (60, 100)])
+@pytest.mark.parametrize(("n", "d"), [(120, 20), pytest.param(1000, 40, marks=pytest.mark.long), (60, 100)])
 def test_planted_margins_of_1e_12_come_to_an_end(n, d, intercept):
     X, y = with_margin(np.random.default_rng(n + d), n, d, 1e-12, intercept)  # half of the rows meet it
     found = sx.separate(X, y, fit_intercept=intercept)

@@ -385,7 +385,7 @@ def test_columns_that_span_are_proven_to_span():
     assert spanning_columns(Reader(hold(X, np.arange(30) % 2)), np.arange(200)) is None
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 63, 64, 65, 130])
+@pytest.mark.parametrize("n", [1, 2, 5, 63, 64, 65, pytest.param(130, marks=pytest.mark.long)])
 def test_elimination_modulo_a_prime_agrees_with_fractions(n):
     rng = np.random.default_rng(n)
     for k in range(3):

@@ -22,7 +22,10 @@ def sizes(X, y, method, engine):
     return run.n_iter, run.trace["errors"]
 
 
-@pytest.mark.parametrize(("method", "count"), [("batch-perceptron", 3301), ("normalized-batch-perceptron", 3234)])
+@pytest.mark.parametrize(
+    ("method", "count"),
+    [("batch-perceptron", 3301), pytest.param("normalized-batch-perceptron", 3234, marks=pytest.mark.long)],
+)
 def test_fashion_mnist_counts_and_wrong_set_sizes_are_the_same_with_every_engine_and_row_order(fashion, method, count):
     X, y = fashion
     shuffled = np.random.default_rng(0).permutation(len(y))

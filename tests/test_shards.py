@@ -88,7 +88,7 @@ def test_a_file_walks_the_path_of_the_array(name, tmp_path):
 
 
 @pytest.mark.parametrize("shards", [1, 2, 7, 50])
-@pytest.mark.parametrize("name", ["fifty shards", "past one group"])
+@pytest.mark.parametrize("name", ["fifty shards", pytest.param("past one group", marks=pytest.mark.long)])
 def test_any_number_of_shards_walks_the_same_path(name, shards):
     X, y = FIVE[name]()
     for method, gamma in methods():
