@@ -1,8 +1,8 @@
 """The scikit-learn face: five classifiers on `solve`, one on `max_margin`."""
 
 from separatrix.estimators.batch import BatchPerceptron, LogisticGD, NormalizedBatchPerceptron, NormalizedLogisticGD
-from separatrix.estimators.rowwise import Perceptron
-from separatrix.estimators.widest import MaxMarginClassifier
+from separatrix.estimators.max_margin import MaxMarginClassifier
+from separatrix.estimators.perceptron import Perceptron
 
 __all__ = [
     "BatchPerceptron",
