@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from conftest import BATCH, noise, planted
 from far import scattered, uneven
 from separatrix.data.memory import HeldRows, hold
 from separatrix.data.rows import Rows
+from separatrix.deciding.margin import Bracket
 from separatrix.walking.engines import gram as gram_engine
 
 METHODS = (*BATCH, "perceptron")
@@ -190,6 +194,11 @@ def test_a_call_inside_a_callback_of_the_same_problem_is_refused_and_the_problem
         (lambda p: sx.separate(p, fit_intercept=True), "opened without an intercept"),
         (lambda p: sx.max_margin(p, memory_limit="1GB"), "memory_limit belongs to the Problem"),
         (lambda p: sx.Problem(p, [1]), "X is a Problem already"),
+        (lambda p: p.margins("a"), "theta must be a vector of numbers, got 'a'"),
+        (lambda p: p.margins([1j] * 4), "theta must be a vector of numbers"),
+        (lambda p: sx.diagnose(p, missing="drop"), "missing belongs to the Problem"),
+        (lambda p: sx.solve(p, intercept_scaling=np.ones(2)), "intercept_scaling belongs to the Problem"),
+        (lambda p: sx.Problem([[1.0], [2.0]], [0, 1], missing="foo"), "missing must be"),
         (lambda p: p.margins([1.0]), r"theta must have shape \(4,\), got \(1,\)"),
     ],
 )
@@ -228,6 +237,113 @@ def test_a_proof_of_the_other_kind_of_hyperplane_is_not_called_false():
         sx.verify(with_one, problem)
     with sx.Problem(X, y, fit_intercept=True) as problem, pytest.raises(ValueError, match="has an intercept"):
         sx.verify(without, problem)
+
+
+@pytest.mark.parametrize("scaling", [5.0, 0.01, "auto"])
+def test_verdict_and_diagnosis_do_not_depend_on_the_scale_of_the_intercept(scaling):
+    X, y, _ = sx.planted(2000, 100, margin=0.05, offset=1.0)
+    X = X + 3.0
+    with sx.Problem(X, y, fit_intercept=True, intercept_scaling=scaling) as problem:
+        found = sx.separate(problem)
+        assert found.status == "separable" and found.tool == sx.separate(X, y, fit_intercept=True).tool
+        assert found.verify(X, y) and (np.where(y > 0, 1, -1) * (X @ found.theta[:-1] + found.theta[-1]) > 0).all()
+    X, y = X[:200, :4], y[:200]
+    with sx.Problem(X, y, fit_intercept=True, intercept_scaling=scaling) as problem:
+        assert str(sx.diagnose(problem)) == str(sx.diagnose(X, y))
+
+
+def test_what_was_returned_may_be_changed_without_changing_what_is_known():
+    X, y = planted(60, 20, 0.1, 1)
+    with sx.Problem(X, y) as problem:
+        first, mu = sx.separate(problem), sx.max_margin(problem, rtol=1e-3)
+        first.theta[:], first.margin.theta[:], mu.theta[:], mu.weights[:] = -1.0, 0.0, 0.0, -1.0
+        second = sx.separate(problem)
+        assert (y * (X @ second.theta) > 0).all() and 0 < second.margin.lower <= second.margin.upper
+        close = sx.max_margin(problem, rtol=1e-8)
+        assert close.lower <= sx.max_margin(X, y, rtol=1e-8).upper and close.upper >= close.lower > 0
+
+
+def test_weights_that_are_not_positive_prove_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 5))
+    y = np.where(X @ rng.normal(size=5) > 0, 1, -1)
+    Z = X * y[:, None]
+    lam = np.linalg.lstsq(np.vstack([Z.T, np.ones(30)]), np.append(np.zeros(5), 1.0))[0]  # Zᵀλ = 0, but some λ_i < 0
+    bracket = Bracket(hold(X, y))
+    bracket.try_weights(lam)
+    assert (lam < 0).any() and bracket.upper >= sx.max_margin(X, y).lower
+
+
+def test_a_verdict_that_was_cut_short_is_not_remembered(clock):
+    X, y = noise(200, 6, 0)
+    with sx.Problem(X, y) as problem:
+        clock.per_reading = 1.0
+        sx.separate(problem, time_limit=1e-6)
+        clock.per_reading = 0.0
+        assert "verdict" not in problem.known and sx.separate(problem).status == "inseparable"
+
+
+def test_a_problem_is_not_copied_pickled_or_shared_with_a_clusterless_child():
+    X, y = planted(40, 4, 0.1, 0)
+    with sx.Problem(X, y) as problem:
+        for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="cannot be copied or pickled; open another one"):
+                attempt(problem)
+        problem._process = -1  # as after a fork, in the middle of another thread's call
+        problem._lock.acquire()
+        assert sx.separate(problem).status == "separable"
+
+
+def test_a_closed_problem_of_a_frame_keeps_nothing_of_it():
+    frame = {"a": list(range(12)), "b": ["x", "y", "z"] * 4, "out": [0, 1] * 6}
+    problem = sx.Problem(frame, "out", sample_weight=np.ones(12))
+    table = weakref.ref(problem.table)
+    problem.close()
+    assert table() is None
+    with pytest.raises(ValueError, match="closed"):
+        _ = problem.names
+
+
+def test_weights_of_a_frame_go_with_the_rows_that_are_kept():
+    frame = pd.DataFrame({"a": [1.0, None, 3.0, 4.0], "out": [0, 1, 1, 0]})
+    with sx.Problem(frame, "out", missing="drop", sample_weight=[1.0, 5.0, 2.0, 3.0]) as problem:
+        assert problem.rows.size == 6.0
+
+
+def test_only_the_columns_of_the_last_setting_are_kept():
+    X, y = planted(60, 90, 0.05, 0)
+    with sx.Problem(X, y) as problem:
+        for k in (10, 20, 60):
+            sx.solve(problem, method="batch-perceptron", engine=sx.Gram(memory=k * 60 * 8))
+        assert len(gram_engine._caches[problem.rows].owner) == 60
+
+
+def test_an_iterate_kept_at_the_end_outlives_the_files_it_came_from(tmp_path):
+    X, y = uneven(4_000, 5, 3)
+    rows, labels = tmp_path / "rows.npy", tmp_path / "labels.npy"
+    np.save(rows, X)
+    np.save(labels, y)
+    for method in METHODS:
+        said = []
+        for data, more in (((rows, labels), {"memory_limit": "8GB"}), ((X, y), {})):
+            kept: list[Any] = []
+            sx.solve(*data, method, max_iter=9, stop=lambda it, kept=kept: kept.append(it) or it.t >= 7, **more)
+            said.append([(it.t, it.phi.tobytes(), it.errors) for it in kept])
+        assert said[0] == said[1] and len(said[0]) > 1
+
+
+def test_an_iterate_kept_by_a_callback_that_fails_is_its_own():
+    X, y = planted(80, 10, 0.001, 6)
+    kept: list[Any] = []
+
+    def keep(iterate: Any) -> None:
+        kept.append(iterate)
+        if iterate.t == 3:
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        sx.solve(X, y, "lr-gd", record="all", callback=keep)
+    assert all(it._engine is None for it in kept) and kept[3].errors >= 0
 
 
 # One protocol for rows.

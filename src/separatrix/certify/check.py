@@ -50,6 +50,11 @@ def verify(proof: Proof, X: Any, y: Any = None, *, memory_limit: int | str | Non
     bool
         True if every number of the proof was found to be right; False also for rows of another number or length.
 
+    Raises
+    ------
+    ValueError
+        If the proof speaks of an intercept and the `Problem` has none, or the other way round.
+
     See Also
     --------
     separate : Find a proof.

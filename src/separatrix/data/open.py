@@ -157,6 +157,8 @@ def open_labels(y: Any) -> Labels:
         parts = [BinaryLabels(open_npy(path)) for path in paths_of(y)]
         return parts[0] if len(parts) == 1 else JoinedLabels(parts)
     values = np.asarray(y)
+    if values.ndim == 0:
+        raise ValueError(f"y must be one label per row or the file that has them, got {y!r}.")
     return HeldLabels(values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values)
 
 

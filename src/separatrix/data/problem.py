@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,12 +18,14 @@ from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
 
 
 class Problem:
-    """Rows and labels, opened and checked once; every function takes it in place of X and y.
+    """Rows and labels, opened and checked once, for the functions that take X and y; classifiers take their own.
 
     What one call computes the next one finds: the rows' lengths, the columns of the Gram matrix G = ZZᵀ that the engine
     `gram` asked for, the bracket on the margin, the verdict and its proof, which is checked again each time. Columns of
-    G take up to a quarter of the machine's memory, 2 GB at most, until the problem is closed. X must not change
-    meanwhile: arrays are used in place. Calls from several threads take turns.
+    G take up to a quarter of the machine's memory, 2 GB at most, until the problem is closed. At finite step sizes that
+    engine's iterates are those of the others to rounding, and which columns are at hand decides how it rounds. X must
+    not change meanwhile: arrays are used in place. Calls from several threads take turns; one from inside a callback of
+    the same problem is refused.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ class Problem:
     classes : ndarray
         The two labels; the second, larger one is +1.
     names : tuple of str
-        The columns' names: those of a data frame, else x0, x1, …
+        The columns' names: those of a data frame in memory, else x0, x1, …
     fit_intercept : bool
         Whether a constant column is appended.
     closed : bool
@@ -92,10 +95,14 @@ class Problem:
     ) -> None:
         if isinstance(X, Problem):
             raise ValueError("X is a Problem already; use it as it is.")
+        if missing not in ("error", "drop"):
+            raise ValueError(f'missing must be "error" or "drop", got {missing!r}.')
         table: Design | None = None
         if dask_client(X) is None and is_frame(X):
             table = design(X, y, missing=missing)
             X, y = table.X, table.y
+            if sample_weight is not None and len(np.atleast_1d(sample_weight)) == len(y) + table.dropped:
+                sample_weight = np.asarray(sample_weight)[table.rows]
         rows = open_rows(
             X,
             y,
@@ -111,8 +118,8 @@ class Problem:
         self.table = table
         self.weighted = sample_weight is not None
         self.leaves_out = self.weighted and bool((np.asarray(sample_weight) == 0).any())  # rows of weight 0
-        self._lock, self._owner = threading.Lock(), 0
-        self._auto: Rows | None = None
+        self._lock, self._owner, self._process = threading.Lock(), 0, os.getpid()
+        self._views: dict[float | str, Rows] = {}
         self.known: dict[str, Any] = {}  # what calls leave for the next one, by their own names
 
     @classmethod
@@ -129,12 +136,22 @@ class Problem:
             raise ValueError("this Problem is closed; open another one, or keep calls inside the with block.")
         return self._rows
 
-    @property
-    def auto(self) -> Rows:
-        """The rows with a constant column of the size that suits them best, for what does not depend on it."""
-        if self._auto is None:
-            self._auto = self.rows.rescaled("auto")
-        return self._auto
+    def scaled(self, intercept_scaling: float | Literal["auto"]) -> Rows:
+        """The rows with this constant column: 1 for verdicts, "auto" for margins, which do not depend on it.
+
+        Parameters
+        ----------
+        intercept_scaling : float or "auto"
+            The value of the column.
+
+        Returns
+        -------
+        Rows
+            The same rows; themselves where there is no intercept.
+        """
+        if intercept_scaling not in self._views:
+            self._views[intercept_scaling] = self.rows.rescaled(intercept_scaling)
+        return self._views[intercept_scaling]
 
     @property
     def closed(self) -> bool:
@@ -163,10 +180,9 @@ class Problem:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names: those of a data frame, else x0, x1 and so on."""
-        if self.table is not None:
-            return tuple(term.name for term in self.table.terms)
-        return tuple(f"x{j}" for j in range(self.d))
+        """The columns' names: those of a data frame in memory, else x0, x1 and so on."""
+        plain = tuple(f"x{j}" for j in range(self.d))
+        return plain if self.table is None else tuple(term.name for term in self.table.terms)
 
     @property
     def fit_intercept(self) -> bool:
@@ -179,7 +195,9 @@ class Problem:
         Parameters
         ----------
         theta : array-like
-            One number per column, and behind them that of the constant column if there is an intercept.
+            As `run.theta`: one number per column, and behind them that of the constant column if there is an intercept.
+            The θ of `separate` and `max_margin` end in the intercept itself, which is the same where
+            `intercept_scaling` is 1.
 
         Returns
         -------
@@ -189,9 +207,11 @@ class Problem:
         Raises
         ------
         ValueError
-            If θ has another length.
+            If θ is no vector of numbers, or has another length.
         """
-        rows, given = self.rows, np.asarray(theta, dtype=np.float64)
+        rows, given = self.rows, np.asarray(theta)
+        if given.dtype.kind not in "fiub":
+            raise ValueError(f"theta must be a vector of numbers, got {theta!r}.")
         entries = rows.d + self.fit_intercept
         if given.shape != (entries,):
             raise ValueError(f"theta must have shape ({entries},), got {given.shape}.")
@@ -201,6 +221,10 @@ class Problem:
     @contextmanager
     def _turn(self) -> Iterator[Self]:
         """The problem for one call: those of other threads wait, one from inside a callback cannot be waited for."""
+        if self._process != os.getpid():  # a forked child has the rows in memory, but no thread that would end a turn
+            if self._rows is not None and self._rows.whole is None:
+                raise RuntimeError("this Problem was opened in another process; open it anew in this one.")
+            self._lock, self._owner, self._process = threading.Lock(), 0, os.getpid()
         if self._owner == threading.get_ident():
             raise RuntimeError(
                 "this Problem is in use by the call whose callback this is; open another Problem for the one inside."
@@ -217,8 +241,12 @@ class Problem:
         with self._turn():
             if self._rows is not None:
                 self._rows.close()
-                self._rows = self._auto = None
+                self._rows = self.table = None
+                self._views.clear()
                 self.known.clear()
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Problem cannot be copied or pickled; open another one from the same data.")
 
     def __enter__(self) -> Self:
         return self
@@ -252,7 +280,8 @@ def as_problem(
                 'solve(problem, method="lr-gd").'
             )
         given = {"sample_weight": sample_weight, "memory_limit": memory_limit}
-        given["intercept_scaling"] = None if intercept_scaling == INTERCEPT_SCALE else intercept_scaling
+        # The default itself was not given; an equal number was.
+        given["intercept_scaling"] = None if intercept_scaling is INTERCEPT_SCALE else intercept_scaling
         for name, value in given.items():
             if value is not None:
                 raise ValueError(f"{name} belongs to the Problem: give it where that is opened, Problem(…, {name}=…).")

@@ -22,7 +22,7 @@ def claim(rows: Rows, what: Claim, /, **parts: Any) -> Proof | None:
 
 
 def claim_separator(rows: HeldRows, theta: Vector) -> Proof | None:
-    """θ (d + 1 entries, the largest 1) as a proof of separability."""
+    """θ (d + 1 entries) as a proof of separability; the constant column is 1, as it is to the checker."""
     return claim(rows, Claim.SEPARABLE, theta=tuple(rows.unpad(theta).tolist()))
 
 

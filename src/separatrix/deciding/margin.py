@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Any
 
@@ -76,6 +76,16 @@ class Margin:
     status: MarginStatus
     n_steps: int
     seconds: float
+
+    def copy(self) -> Margin:
+        """The same with arrays of its own.
+
+        Returns
+        -------
+        Margin
+            The copy.
+        """
+        return replace(self, theta=self.theta.copy(), weights=self.weights.copy())
 
     @property
     def support(self) -> NDArray[np.intp]:
@@ -154,7 +164,7 @@ class Bracket:
 
     def try_weights(self, lam: Vector) -> None:
         """‖Zᵀλ‖, rounded up; kept if it lowers the upper end."""
-        lam = np.where(self.live, lam, 0.0)
+        lam = np.where(self.live & (lam > 0), lam, 0.0)  # only λ ≥ 0 proves anything
         for side in self.sides:
             total = float(lam[side].sum())
             if not isfinite(total) or total <= 0.0:

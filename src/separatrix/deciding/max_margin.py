@@ -75,7 +75,7 @@ def max_margin(
         raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
     check_time_limit(time_limit)
     with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit) as problem:
-        rows = decidable(problem).auto
+        rows = decidable(problem).scaled("auto")
         if rows.whole is None:
             found = margin_elsewhere(rows, float(rtol), Budget.within(time_limit), callback)
         else:
@@ -88,4 +88,4 @@ def remember(problem: Problem, found: Margin) -> None:
     """Leave a bracket for the next call on this problem, if it is the narrowest so far."""
     known: Margin | None = problem.known.get("margin")
     if known is None or found.upper - found.lower < known.upper - known.lower:
-        problem.known["margin"] = found
+        problem.known["margin"] = found.copy()  # the user may change the arrays of what was returned

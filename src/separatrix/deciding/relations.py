@@ -221,7 +221,7 @@ def _solve_exactly(reader: Reader, rows: Index, columns: Index, A: Vector, K: In
     """The relations of `rest` over K that hold, from a square system of rows."""
     from scipy.linalg import qr
 
-    if not 0 < len(K) <= SYSTEM[has_flint()]:
+    if not 0 < len(K) <= min(SYSTEM[has_flint()], len(rows)):  # floats may take more columns than rows for independent
         return {}
     _, _, pivots = qr(A[:, K].T, mode="economic", pivoting=True)
     chosen = rows[pivots[: len(K)]]

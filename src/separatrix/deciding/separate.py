@@ -82,6 +82,16 @@ class Separation:
         """
         return self.proof is not None and verify(self.proof, X, y, memory_limit=memory_limit)
 
+    def copy(self) -> Separation:
+        """The same with arrays of its own.
+
+        Returns
+        -------
+        Separation
+            The copy; the proof, which cannot change, is shared.
+        """
+        return replace(self, theta=None if self.theta is None else self.theta.copy(), margin=self.margin.copy())
+
     def __str__(self) -> str:
         text = f"{self.status}: {self.status.message}"
         if self.status is not Verdict.SEPARABLE and self.proof is not None and not self.proof.intercept:
@@ -149,22 +159,28 @@ def separate(
     check_time_limit(time_limit)
     began, budget = time.perf_counter(), Budget.within(time_limit)
     with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit) as problem:
-        found = again(decidable(problem)) or decide(problem, budget)
-        problem.known["verdict"] = found
-        if found.status is not Verdict.INSEPARABLE:
-            remember(problem, found.margin)
+        found = again(decidable(problem))
+        if found is None:
+            found = decide(problem, budget)
+            if not budget.late:  # what was cut short may say less than there is to say
+                problem.known["verdict"] = found.copy()
+            if found.status is not Verdict.INSEPARABLE:
+                remember(problem, found.margin)
         return replace(found, seconds=time.perf_counter() - began)
 
 
 def again(problem: Problem) -> Separation | None:
     """The verdict of an earlier call on this problem, its proof checked once more."""
     known: Separation | None = problem.known.get("verdict")
-    return known if known is not None and known.proof is not None and check(known.proof, problem.rows) else None
+    if known is None or known.proof is None or not check(known.proof, problem.rows):
+        return None
+    margin: Margin = problem.known.get("margin", known.margin)  # perhaps narrowed since
+    return replace(known, margin=known.margin if known.status is Verdict.INSEPARABLE else margin).copy()
 
 
 def decide(problem: Problem, budget: Budget) -> Separation:
     """A verdict by the tools of `search`; by a growing set of rows where they are elsewhere."""
-    began, rows = time.perf_counter(), problem.rows
+    began, rows = time.perf_counter(), problem.scaled(1.0)
     if rows.whole is None:
         proof, work, fragile = settle_elsewhere(rows, budget)
         margin = work.margin(MarginStatus.PARTIAL, time.perf_counter() - began)

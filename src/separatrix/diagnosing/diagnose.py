@@ -88,8 +88,10 @@ def diagnose(
     check_time_limit(time_limit)
     budget = Budget.within(time_limit)
     if isinstance(X, Problem):
+        if missing != "error":
+            raise ValueError("missing belongs to the Problem: give it where that is opened, Problem(…, missing=…).")
         with as_problem(X, y) as problem:
-            rows = decidable(problem).rows.whole
+            rows = decidable(problem).scaled(1.0).whole
             if rows is None:
                 raise ValueError("diagnose needs rows in memory; separate() decides on those of files and clusters.")
             codes = (rows.sign > 0).astype(np.int64)

@@ -108,11 +108,14 @@ class Walk:
         """Advance from one recorded iterate to the next until the run ends; Ctrl-C ends it too."""
         try:
             yield from self._iterates()
-        except KeyboardInterrupt:
-            self.status = Status.INTERRUPTED
-        except ClusterError:
+        except Exception as error:
+            if not isinstance(error, ClusterError):
+                self._keep_shown()  # a callback's: what it kept outlives the run
+                raise
             self._save()  # the iterate itself is here: nothing is lost
             raise
+        except KeyboardInterrupt:
+            self.status = Status.INTERRUPTED
         recorded = len(self.recorder.rows)
         iterate = self._record()
         self._save()
@@ -162,14 +165,18 @@ class Walk:
                 last_save = time.monotonic()
 
     def _timed(self, steps: int, epoch: float = inf) -> float:
-        for kept in self.shown:
-            kept.keep()
-        self.shown.clear()
+        self._keep_shown()
         began = time.perf_counter()
         self.engine.advance(steps, self.stop == "separated", epoch)
         took = time.perf_counter() - began
         self.seconds += took
         return took
+
+    def _keep_shown(self) -> None:
+        """Let the iterates that someone still has take over what is theirs, before the engine goes on or away."""
+        for kept in self.shown:
+            kept.keep()
+        self.shown.clear()
 
     def _tell(self, last: bool = False) -> None:
         """How far the run has come, for those who wait."""
@@ -207,6 +214,7 @@ class Walk:
 
     def run(self) -> Run:
         """The result; `separated` is re-checked on the raw data whatever the status."""
+        self._keep_shown()
         status = Status.STOPPED if self.status is None else self.status
         engine, phi = self.engine, self.engine.phi()
         separated = status is Status.SEPARATED or (not engine.seen_wrong and self.rows.lowest(phi) > 0)

@@ -202,15 +202,15 @@ def run_all(work: Callable[[int], None], items: range, threads: int) -> None:
             list(pool.map(work, items))
 
 
-_caches: WeakKeyDictionary[HeldRows, dict[tuple[int, str], Cache]] = WeakKeyDictionary()
+_caches: WeakKeyDictionary[HeldRows, Cache] = WeakKeyDictionary()
 
 
 def shared_cache(sheet: Sheet, slots: int, dtype: str) -> Cache:
     """The columns of this problem, kept as long as the problem lives: a sweep over step sizes computes them once."""
-    caches = _caches.setdefault(sheet.rows, {})
-    if (slots, dtype) not in caches:
-        caches[slots, dtype] = Cache(sheet.rows.n, sheet.rows.d, slots, dtype)
-    return caches[slots, dtype]
+    found = _caches.get(sheet.rows)
+    if found is None or (len(found.owner), str(found.table.dtype)) != (slots, dtype):
+        found = _caches[sheet.rows] = Cache(sheet.rows.n, sheet.rows.d, slots, dtype)  # in place of one of another size
+    return found
 
 
 def fill_columns(rows: HeldRows) -> None:
