@@ -68,12 +68,11 @@ def test_a_sweep_killed_in_the_middle_ends_in_the_tables_of_an_undisturbed_one(s
     whole = start(spec, tmp_path / "whole", "--jobs", jobs)
     assert whole.communicate(timeout=300) and whole.returncode == 0
     killed = start(spec, tmp_path / "killed", "--jobs", jobs)
-    until = time.monotonic() + 120
     while len(list((tmp_path / "killed").rglob("*.npz"))) < 5:
-        assert killed.poll() is None and time.monotonic() < until
+        assert killed.poll() is None
         time.sleep(0.005)
     os.kill(killed.pid, signal.SIGKILL)
-    killed.communicate(timeout=60)  # its workers notice, and end too
+    killed.communicate(timeout=300)  # its workers notice, and end too
     finished = {p: p.stat().st_mtime_ns for p in (tmp_path / "killed").rglob("*.npz") if not p.name.startswith(".")}
     assert 5 <= len(finished) < 16
     assert not (tmp_path / "killed" / "index.html").exists()
