@@ -111,22 +111,21 @@ class Problem:
             fit_intercept=fit_intercept,
             intercept_scaling=intercept_scaling,
         )
-        self._set(rows, table, sample_weight)
+        weighted = sample_weight is not None
+        self._set(rows, table, weighted, weighted and bool((np.asarray(sample_weight) == 0).any()))
 
-    def _set(self, rows: Rows, table: Design | None, sample_weight: Any) -> None:
+    def _set(self, rows: Rows, table: Design | None, weighted: bool, leaves_out: bool) -> None:
         self._rows: Rows | None = rows
-        self.table = table
-        self.weighted = sample_weight is not None
-        self.leaves_out = self.weighted and bool((np.asarray(sample_weight) == 0).any())  # rows of weight 0
+        self.table, self.weighted, self.leaves_out = table, weighted, leaves_out
         self._lock, self._owner, self._process = threading.Lock(), 0, os.getpid()
         self._views: dict[float | str, Rows] = {}
         self.known: dict[str, Any] = {}  # what calls leave for the next one, by their own names
 
     @classmethod
-    def _around(cls, rows: Rows, sample_weight: Any) -> Self:
+    def _around(cls, rows: Rows, weighted: bool = False) -> Self:
         """A problem for one call, of rows that have been opened."""
         problem = cls.__new__(cls)
-        problem._set(rows, None, sample_weight)
+        problem._set(rows, None, weighted, False)
         return problem
 
     @property
@@ -301,7 +300,7 @@ def as_problem(
         intercept_scaling=intercept_scaling,
     )
     try:
-        yield Problem._around(rows, sample_weight)
+        yield Problem._around(rows, sample_weight is not None)
     finally:
         rows.close()
 
