@@ -108,14 +108,14 @@ class Walk:
         """Advance from one recorded iterate to the next until the run ends; Ctrl-C ends it too."""
         try:
             yield from self._iterates()
-        except Exception as error:
-            if not isinstance(error, ClusterError):
-                self._keep_shown()  # a callback's: what it kept outlives the run
-                raise
-            self._save()  # the iterate itself is here: nothing is lost
-            raise
         except KeyboardInterrupt:
             self.status = Status.INTERRUPTED
+        except ClusterError:
+            self._save()  # the iterate itself is here: nothing is lost
+            raise
+        except Exception:
+            self._keep_shown()  # a callback's error: what it kept outlives the run
+            raise
         recorded = len(self.recorder.rows)
         iterate = self._record()
         self._save()
