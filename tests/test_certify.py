@@ -20,7 +20,7 @@ import separatrix.certify
 from conftest import noise, planted
 from separatrix.certify import Claim, Proof, ProofError, verify
 from separatrix.certify.check import slack
-from separatrix.certify.reader import Reader
+from separatrix.certify.reader import Reader, relation_vector
 from separatrix.data.memory import hold
 from separatrix.deciding import exact
 from separatrix.deciding.budget import UNLIMITED, Budget
@@ -741,6 +741,16 @@ def test_columns_kept_are_independent_and_the_others_exact_combinations(small, o
             if small is None:  # floats may keep a column too many, if they find no relation for it
                 kept = np.array([[z[k] for k in K] for z in part], dtype=object)
                 assert exact_rank(kept) == len(K), (seed, columns)
+
+
+def test_more_columns_than_rows_that_floats_take_for_independent_are_no_system_to_solve():
+    m = 60  # of whose rows rounding takes 61 columns for independent
+    X = np.random.default_rng(180).normal(size=(m, 2 * m)) + 3.0
+    reader = Reader(hold(X, np.arange(m) % 2, fit_intercept=True))
+    K, relations = independent_columns(reader, np.arange(m), budget=Budget(eliminated=0))
+    assert not set(K.tolist()) & set(relations)
+    for j, terms in relations.items():
+        assert not reader.signs(relation_vector(reader.D, j, terms)).any()
 
 
 @pytest.mark.parametrize("intercept", [False, True])
