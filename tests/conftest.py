@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from scipy import sparse
 
+from separatrix.core.library import SETS, library
 from separatrix.datasets import places
 
 ENGINES = ("dense", "lazy", "gram")
@@ -82,6 +84,39 @@ def problem(request: pytest.FixtureRequest) -> tuple[object, np.ndarray]:
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+def instruction_sets() -> list[str]:
+    """Those that this processor has; none where nothing compiled serves."""
+    lib = library()
+    if lib is None:
+        return []
+    before = lib.serving()
+    found = [name for name in SETS if lib.serve(name.encode())]
+    lib.serve(before)
+    return found
+
+
+INSTRUCTION_SETS = instruction_sets()
+
+
+@contextmanager
+def serving(name: str) -> Iterator[None]:
+    """Let this instruction set serve; afterwards the one that served before does again."""
+    lib = library()
+    before = lib.serving()
+    assert lib.serve(name.encode())
+    try:
+        yield
+    finally:
+        lib.serve(before)
+
+
+@pytest.fixture(params=INSTRUCTION_SETS)
+def simd(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every instruction set of this processor in turn."""
+    with serving(request.param):
+        yield request.param
 
 
 @pytest.fixture(autouse=True)

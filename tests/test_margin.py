@@ -290,7 +290,7 @@ def test_no_scale_of_data_rows_or_columns_raises_a_warning(exponent, intercept):
 
 def test_few_rows_in_many_columns_take_few_steps_and_no_matrix_of_columns_by_columns():
     X, y = planted(3, 2500, 0.1, 0)
-    sx.max_margin(X[:, :5], y)  # kernels compiled
+    sx.max_margin(X[:, :5], y)  # what is loaded once
     tracemalloc.start()
     m = sx.max_margin(X, y)
     peak = tracemalloc.get_traced_memory()[1]
@@ -317,7 +317,7 @@ def make(n, separable):
         X[lo : lo + 5000] = A
     return X, y
 separable = sys.argv[1] == "separable"
-sx.max_margin(*make(1500, separable), rtol=1e-2)  # kernels compiled and loaded
+sx.max_margin(*make(1500, separable), rtol=1e-2)  # what is loaded once
 X, y = make(n, separable)
 me, peak, done = psutil.Process(), [0], []
 before = me.memory_info().rss

@@ -17,7 +17,7 @@ method = "lr-gd"
 rng = np.random.default_rng(0)
 n, d = (100_000, 500) if dtype == "float64" else (200_000, 500)
 small, y = rng.standard_normal((2000, d)).astype(dtype), rng.permuted(np.resize([0, 1], n))
-sx.solve(small, y[:2000], method, step_size=gamma, engine=engine, max_iter=30)  # kernels compiled and loaded
+sx.solve(small, y[:2000], method, step_size=gamma, engine=engine, max_iter=30)  # what is loaded once
 X = np.empty((n, d), dtype=dtype)
 for lo in range(0, n, 5000):
     X[lo : lo + 5000] = rng.standard_normal((5000, d), dtype=dtype)

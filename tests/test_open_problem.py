@@ -150,7 +150,7 @@ def test_a_margin_with_an_intercept_between_two_runs_does_not_change_the_second(
     with sx.Problem(X[:, :-1], y, fit_intercept=True) as held:
         pass
     rows = scattered(X[:, :-1], y, 3)
-    rows = type(rows)(rows.team, rows.surveys, rows.d, rows.given_short, 1.0)
+    rows = type(rows)(rows.team, rows.surveys, rows.d, 1.0)
     problem = sx.Problem._around(rows)
     first = sx.solve(problem, method="batch-perceptron", max_iter=50)
     sx.max_margin(problem, rtol=1e-2)  # asks the shards with another constant column

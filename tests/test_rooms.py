@@ -15,7 +15,7 @@ from separatrix.data.open import ELSEWHERE
 PACKAGE = Path(separatrix.__file__).parent
 GRAPH = {  # a room: those it may import; docs/_ext/rooms.py draws it
     "core": [],
-    "reporting": [],
+    "reporting": ["core"],
     "data": ["core", "reporting"],
     "shards": ["core", "data"],
     "certify": ["core", "data", "reporting"],  # nothing that finds proofs
@@ -26,9 +26,9 @@ GRAPH = {  # a room: those it may import; docs/_ext/rooms.py draws it
     "diagnosing": ["certify", "data", "deciding", "plot", "reporting"],
     "estimators": ["certify", "core", "data", "deciding", "walking"],
     "datasets": ["reporting"],
-    "lab": ["data", "datasets", "deciding", "plot", "reporting", "theory", "walking"],
-    "bench": ["data", "datasets", "deciding", "estimators", "lab", "plot", "reporting", "theory", "walking"],
-    "cli": ["bench", "certify", "data", "datasets", "deciding", "diagnosing", "lab", "reporting", "walking"],
+    "lab": ["core", "data", "datasets", "deciding", "plot", "reporting", "theory", "walking"],
+    "bench": ["core", "data", "datasets", "deciding", "estimators", "lab", "plot", "reporting", "theory", "walking"],
+    "cli": ["bench", "certify", "core", "data", "datasets", "deciding", "diagnosing", "lab", "reporting", "walking"],
     "__main__": ["cli"],
 }
 LATER = {"data": ["shards"]}  # found by name when such data come, see data/open.py

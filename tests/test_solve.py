@@ -307,15 +307,6 @@ print(*{name.split(".")[0] for name in set(sys.modules) - before} - set(sys.stdl
     assert done.stdout.split() == ["separatrix"]
 
 
-def test_a_second_process_compiles_nothing():
-    code = "import separatrix as sx; print(sx.solve([[1., 2.], [-1., 1.]], [1, 0], 'batch-perceptron').n_iter)"
-    command, said = [sys.executable, "-c", code], []
-    for _ in range(2):  # the first one fills the cache
-        env = {**os.environ, "NUMBA_DEBUG_CACHE": "1"}
-        said.append(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout)
-    assert "data loaded from" in said[1] and "data saved to" not in said[1]
-
-
 def test_a_forked_child_can_solve_too():
     X, y = planted(2000, 60, 0.05, 17)
     parent = sx.solve(X, y, "batch-perceptron").n_iter

@@ -10,6 +10,7 @@ import pytest
 
 import separatrix as sx
 from conftest import BATCH, planted, signed
+from separatrix.walking.definition import walk
 from separatrix.walking.methods import parse_method
 
 
@@ -158,7 +159,7 @@ def test_theta0_is_divided_by_the_step_size_and_taken_as_it_is_at_infinity(engin
         ("lr-gd", np.inf, theta0),
     ):
         method = parse_method(name, gamma)
-        *_, expected = itertools.islice(method.walk(Z, phi0), 21)
+        *_, expected = itertools.islice(walk(method, Z, phi0), 21)
         run = sx.solve(X, y, name, step_size=gamma, theta0=theta0, engine=engine, max_iter=20, stop=None)
         if np.all(Z @ expected > 0) and np.isinf(method.gamma):
             continue
@@ -188,7 +189,7 @@ def test_past_separation_lr_gd_turns_to_the_widest_margin(engine):
 def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
     X, y = planted(60, 7, 0.05, 8)
     run = sx.solve(X, y, "lr-gd", step_size=2.0, max_iter=5, stop=None, record="all", sharpness=True)
-    phis = list(itertools.islice(parse_method("lr-gd", 2.0).walk(signed(X, y)), 6))
+    phis = list(itertools.islice(walk(parse_method("lr-gd", 2.0), signed(X, y)), 6))
     for t, phi in enumerate(phis):
         p = 1 / (1 + np.exp(-2.0 * signed(X, y) @ phi))
         H = (X * (p * (1 - p))[:, None]).T @ X / 60
@@ -199,7 +200,7 @@ def test_trace_columns_are_what_their_names_say(engine):
     X, y = planted(60, 7, 0.02, 9)
     Z = signed(X, y)
     run = sx.solve(X, y, "lr-gd", step_size=3.0, max_iter=30, stop=None, record="all", engine=engine)
-    for t, phi in enumerate(itertools.islice(parse_method("lr-gd", 3.0).walk(Z), 31)):
+    for t, phi in enumerate(itertools.islice(walk(parse_method("lr-gd", 3.0), Z), 31)):
         theta = 3.0 * phi
         m = Z @ theta
         w = 1 / (1 + np.exp(m))

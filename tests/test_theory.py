@@ -20,6 +20,7 @@ from separatrix.theory import (
     worst_case,
     worst_case_count,
 )
+from separatrix.walking.definition import walk
 from separatrix.walking.methods import TABLE, parse_method
 from separatrix.walking.solve import solve
 
@@ -102,7 +103,7 @@ def test_every_step_of_lr_gd_comes_closer_by_what_our_proof_says(gamma):
     mu, R = (Z @ u).min(), np.linalg.norm(Z, axis=1).max()
     alpha = (R**2 + 2 * log(2 * n - 1) / gamma) / mu
     steps = 0
-    for phi, after in pairwise(parse_method("lr-gd", gamma).walk(Z)):
+    for phi, after in pairwise(walk(parse_method("lr-gd", gamma), Z)):
         if (Z @ phi).min() > 0:
             break
         fall = np.sum((phi - alpha * u) ** 2) - np.sum((after - alpha * u) ** 2)
@@ -146,8 +147,8 @@ def test_the_batch_perceptron_needs_the_worst_case_count(n):
 
 def test_two_samples_walk_as_the_theorem_says():
     X, y = two_samples()
-    walk = parse_method("lr-gd", 1e9).walk(y[:, None] * X)
-    _, first, second = (next(walk) for _ in range(3))
+    steps = walk(parse_method("lr-gd", 1e9), y[:, None] * X)
+    _, first, second = (next(steps) for _ in range(3))
     assert first.tolist() == [0.5, 0.75]
     assert second.tolist() == [1.0, 0.25]
 

@@ -1,6 +1,6 @@
 """separatrix: find a hyperplane that separates two classes, show how it was found, prove that it is right.
 
-Names are loaded when first used, so `import separatrix` is quick and brings in neither Numba nor scikit-learn.
+Names are loaded when first used, so `import separatrix` is quick and brings in neither NumPy nor scikit-learn.
 """
 
 from __future__ import annotations

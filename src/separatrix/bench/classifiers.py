@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix import estimators
 from separatrix.bench.speed import PAUSE, Spread
+from separatrix.core.threads import limit_threads
 from separatrix.datasets import available, load, load_ten
 from separatrix.deciding.max_margin import max_margin
 from separatrix.reporting.table import Row, Table
@@ -77,17 +78,15 @@ def data() -> Data:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread for BLAS and for our kernels."""
-    from numba import get_num_threads, set_num_threads
+    """One thread for BLAS and for our core."""
     from threadpoolctl import threadpool_limits
 
-    threads = get_num_threads()
-    set_num_threads(1)
+    before = limit_threads(1)
     try:
         with threadpool_limits(1):
             yield
     finally:
-        set_num_threads(threads)
+        limit_threads(before)
 
 
 def compare_sweeps(given: Data, dtype: str, sweeps: int = SWEEPS, seeds: int = SEEDS) -> Sweeps:
@@ -98,7 +97,7 @@ def compare_sweeps(given: Data, dtype: str, sweeps: int = SWEEPS, seeds: int = S
     times: dict[str, list[float]] = {"ours": [], "theirs": []}
     scores: dict[str, list[float]] = {"ours": [], "theirs": []}
     with one_thread():
-        _fit(estimators.Perceptron(max_iter=1), X[:200], given.y[:200])  # compiles
+        _fit(estimators.Perceptron(max_iter=1), X[:200], given.y[:200])  # loads what is loaded once
         for seed in range(seeds):
             for side, model in (
                 ("ours", estimators.Perceptron(max_iter=sweeps, random_state=seed)),

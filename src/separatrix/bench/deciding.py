@@ -64,7 +64,7 @@ def compare(name: str, X: NDArray[Any], y: NDArray[Any], with_margin: bool, alte
         }
     sides |= {f"HiGHS {method}": partial(_linear_program, method, X, y) for method in ("highs-ds", "highs-ipm")}
     for ours in list(sides)[: 1 + with_margin]:
-        sides[ours]()  # compiles
+        sides[ours]()  # loads what is loaded once
     times: dict[str, list[float]] = {side: [] for side in sides}
     ended: dict[str, str] = {}
     for turn in range(alternations):

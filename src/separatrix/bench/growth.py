@@ -67,7 +67,7 @@ def run_one(engine: str, n: int, d: int) -> dict[str, Any]:
     # A margin this small and rows this long keep the run from separating within a few iterations.
     X, y, _ = planted(n, d, margin=0.01, offset=30.0, random_state=0)
     small, labels, _ = planted(200, d, margin=0.01, offset=30.0, random_state=0)
-    _run(small, labels, engine, ITERATIONS)  # compiles, and loads what is loaded once
+    _run(small, labels, engine, ITERATIONS)  # loads what is loaded once
     hold(X, y)
     gc.collect()
     before = _reset_peak()

@@ -23,7 +23,7 @@ from separatrix.bench.peers import numpy_loop
 from separatrix.data.memory import HeldRows
 from separatrix.datasets import available
 from separatrix.lab.book import Book, quick_book
-from separatrix.lab.jobs import on_columns, walk, warm_up
+from separatrix.lab.jobs import on_columns, walk
 from separatrix.lab.kinds import jobs_of
 from separatrix.lab.samples import at_hand, sample
 from separatrix.lab.store import Job, Store, write_whole
@@ -81,7 +81,6 @@ def measure(jobs: Sequence[Job], folder: Path, data_dir: str | None = None) -> I
         return
     rows = sample(jobs[0].data, jobs[0].seed, data_dir)
     problem = rows.problem
-    warm_up()
     sharing = [job for job in jobs if on_columns(problem, parse_method(job.method, job.step_size))]
     Z = rows.X * np.where(rows.y == rows.y.max(), 1.0, -1.0)[:, None]
     share = nan

@@ -1,6 +1,6 @@
 """Both sides alternately in one process: ours to separation and per iteration, against plain loops.
 
-Ours is the whole of `solve()`, set-up included, kernels compiled beforehand by an untimed run. A peer is timed over
+Ours is the whole of `solve()`, set-up included. A peer is timed over
 some of its iterations, and its whole run is that time per iteration times our count: it makes the same updates. Between
 the sides the process sleeps: threads of OpenBLAS and OpenMP spin for a while after their last call, and would be
 counted against whoever comes next.
@@ -41,12 +41,16 @@ BUDGET = 100_000
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the suite; `iterations` is None for a run to separation, else a fixed number past it."""
+    """One line of the suite; `iterations` is None for a run to separation, else a fixed number past it.
+
+    `dtype` is how the rows are stored, `arithmetic` that of our products and sums.
+    """
 
     method: str
     gamma: float = inf
     dtype: str = "float64"
     iterations: int | None = None
+    arithmetic: Literal["float64", "float32"] = "float64"
 
     @property
     def budget(self) -> int:
@@ -65,7 +69,9 @@ SMALL_IMAGES = (
     Case("lr-gd", 10.0),
     Case("normalized-lr-gd", 100.0),
     Case("batch-perceptron", dtype="float32"),
-    Case("lr-gd", 0.01, "float32", 500),  # every weight matters here: nothing to leave out
+    Case("lr-gd", 0.01, "float64", 500),  # every weight matters here: nothing to leave out
+    Case("lr-gd", 0.01, "float32", 500),
+    Case("lr-gd", 0.01, "float32", 500, "float32"),
 )
 LARGE_IMAGES = (Case("batch-perceptron", iterations=20_000),)
 
@@ -107,6 +113,7 @@ class Result:
     method: str
     step_size: float
     dtype: str
+    arithmetic: str
     engine: str
     iterations: int
     fixed: bool
@@ -138,7 +145,7 @@ def measure(name: str, X: NDArray[Any], y: NDArray[Any], case: Case, *, alternat
     X = np.ascontiguousarray(X, dtype=case.dtype)
     rows = hold(X, y)
     method = parse_method(case.method, case.gamma)
-    warm_up = _ours(X, y, case)
+    first = _ours(X, y, case)
     again = _again(rows, method, case)  # fills the columns that later runs on this problem share
     peers = _peers(X, y, method)
     probes = {peer: _probe(loop) for peer, loop in peers.items()}
@@ -150,7 +157,7 @@ def measure(name: str, X: NDArray[Any], y: NDArray[Any], case: Case, *, alternat
         steps.append(_seconds(partial(_again, rows, method, case)))
         for peer, loop in peers.items():
             theirs[peer].append(_seconds(partial(loop, iterations=probes[peer])) / probes[peer])
-    k = max(1, warm_up.n_iter)
+    k = max(1, first.n_iter)
     traffic = _traffic(again, rows)
     return [
         Result(
@@ -160,10 +167,11 @@ def measure(name: str, X: NDArray[Any], y: NDArray[Any], case: Case, *, alternat
             method=case.method,
             step_size=case.gamma,
             dtype=case.dtype,
-            engine=warm_up.engine,
-            iterations=warm_up.n_iter,
+            arithmetic=case.arithmetic,
+            engine=first.engine,
+            iterations=first.n_iter,
             fixed=case.iterations is not None,
-            separated=warm_up.separated,
+            separated=first.separated,
             seconds=Spread.of(whole),
             set_up=Spread.of([a - b for a, b in zip(whole, steps, strict=True)]),
             ours_ms=Spread.of([1e3 * s / k for s in steps]),
@@ -179,12 +187,22 @@ def measure(name: str, X: NDArray[Any], y: NDArray[Any], case: Case, *, alternat
 
 
 def _ours(X: NDArray[Any], y: NDArray[Any], case: Case) -> Run:
-    return solve(X, y, case.method, step_size=case.gamma, max_iter=case.budget, stop=case.stop, record=None)
+    return solve(
+        X,
+        y,
+        case.method,
+        step_size=case.gamma,
+        max_iter=case.budget,
+        stop=case.stop,
+        record=None,
+        arithmetic=case.arithmetic,
+    )
 
 
 def _again(rows: HeldRows, method: Method, case: Case) -> Run:
     """The same run on a problem whose columns are at hand."""
-    walk = Walk(rows, method, max_iter=case.budget, stop=case.stop, recorder=Recorder(None, False))
+    quiet = Recorder(None, False)
+    walk = Walk(rows, method, max_iter=case.budget, stop=case.stop, recorder=quiet, arithmetic=case.arithmetic)
     return walk.finish()
 
 
@@ -222,22 +240,22 @@ def _traffic(run: Run, problem: HeldRows) -> float:
 
 
 def start_up() -> dict[str, Any]:
-    """What a fresh process costs: the import alone, and a first small result with compiled kernels in the cache."""
+    """What a fresh process costs: the import alone, and a first small result."""
     probe = (
         "import sys, time; t = time.perf_counter(); import separatrix; t = time.perf_counter() - t; "
-        "print(t, 'numba' in sys.modules, 'sklearn' in sys.modules)"
+        "print(t, 'numpy' in sys.modules, 'sklearn' in sys.modules)"
     )
     imports = [child(probe).split() for _ in range(5)]
     small = (
         "import separatrix as sx; X, y = sx.two_samples(); "
         "print(sx.solve(X, y, 'lr-gd', step_size=1.0).n_iter, sx.solve(X, y, 'batch-perceptron').n_iter)"
     )
-    child(small)  # fills the cache
+    child(small)  # the files are then in the system's cache
     began = time.perf_counter()
     child(small)
     return {
         "import_seconds": median(float(row[0]) for row in imports),
-        "import_loads_numba": any(row[1] == "True" for row in imports),
+        "import_loads_numpy": any(row[1] == "True" for row in imports),
         "import_loads_sklearn": any(row[2] == "True" for row in imports),
         "first_result_seconds": time.perf_counter() - began,
     }
@@ -253,7 +271,8 @@ def tables(results: list[Result], limit: float) -> tuple[Table, Table]:
     ours: dict[Row, Row] = {}
     ratios: list[Row] = []
     for r in results:
-        case = (r.data, r.method, r.step_size, r.dtype)
+        dtype = r.dtype if r.arithmetic == "float64" else f"{r.arithmetic} throughout"
+        case = (r.data, r.method, r.step_size, dtype)
         count = r.iterations if r.separated and not r.fixed else f"{r.iterations:,}{' fixed' if r.fixed else '+'}"
         cost = (r.seconds.median, r.set_up.median, r.ours_ms.median, r.traffic / 1e6, 100 * r.bandwidth / limit)
         ours[case] = (*case, r.engine, count, *cost)

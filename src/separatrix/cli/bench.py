@@ -107,9 +107,9 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
     if not torch_installed():
         progress("PyTorch was left out: pip install 'separatrix[torch]' to time it too.")
     start = speed.start_up()
-    loads = [name for name in ("numba", "sklearn") if start[f"import_loads_{name}"]]
+    loads = [name for name in ("numpy", "sklearn") if start[f"import_loads_{name}"]]
     console.print(
-        f"import separatrix: {start['import_seconds']:.3f} s, loads {' and '.join(loads) or 'no numba, no sklearn'}\n"
+        f"import separatrix: {start['import_seconds']:.3f} s, loads {' and '.join(loads) or 'no numpy, no sklearn'}\n"
         f"a fresh process has its first small result after {start['first_result_seconds']:.2f} s\n"
     )
     return {

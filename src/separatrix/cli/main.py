@@ -33,11 +33,12 @@ app = typer.Typer(
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and end."""
+    """Print the version and the instruction set that serves, and end."""
     if wanted:
         import separatrix
+        from separatrix.core.library import serving
 
-        print(f"separatrix {separatrix.__version__}")
+        print(f"separatrix {separatrix.__version__} (core: {serving()})")
         raise typer.Exit
 
 
@@ -54,7 +55,8 @@ def choose_colour(wanted: bool | None) -> None:
 )
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and end.")
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Print version and instruction set."),
     ] = False,
     color: Annotated[
         bool | None,

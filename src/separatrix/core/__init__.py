@@ -1,5 +1,8 @@
-"""Compiled loops over raw arrays; they know no class of ours.
+"""The arithmetic: its definition in NumPy, the compiled twin in C++, and the twin's one face in Python.
 
-`rows` reads rows (dense or CSR), `batch` walks the four batch methods, `fused` is its pass where every weight matters,
-`gram` walks them in margin space, `sweep` is the row-at-a-time perceptron.
+`definition` is the five rules. `lanes`, `exp`, `rows` (.hpp) are their twin, `look`, `stepper`, `local` walk the batch
+methods on it, `gram` and `gram_columns` walk them in margin space, `sweep` is the row-at-a-time perceptron, `shard` is
+rows elsewhere, `pool` the threads. `isa.cpp` is all that once per instruction set, `core.cpp` chooses. In Python
+`library` loads it and has its records; `rows`, `gram`, `sweep` and `shard` check what goes in. No class of other rooms
+is known here.
 """

@@ -1,333 +1,193 @@
-"""One iterate of the batch methods over rows that are held elsewhere: in an array, or in a file, a block at a time.
-
-What is kept per row is small: its sign, its norm rounded up and lower bounds on its margin rounded down in float32, and
-whether it was wrong. Blocks are those of the canonical sum, so the sums have the bits of `rows.sum_rows`, whoever holds
-the rows. A block is looked at as 512 rows in place: a view of an array, or a buffer in which the rows that are due have
-been read to where they belong.
-"""
+"""The core's face for rows that are elsewhere: one iterate over rows in an array, or in a file, a block at a time."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.core.types import ExternalFunction
-from numba.extending import overload
+from numpy.typing import NDArray
 
-from separatrix.core.fused import _fused_block, weight
-from separatrix.core.rows import BLOCK, accumulate, margins
-from separatrix.core.sweep import Ahead, down, go, reached
+from separatrix.core.definition import BLOCK
+from separatrix.core.library import Ask, Bounds, Facts, Sweep, address, library
+from separatrix.core.rows import Index, Stored, Vector
 
-ROOM = 2.0  # times the longest row
-NEAR = 4096  # bytes between two rows that are read over rather than asked for separately
 ERRORS, ACTIVE, LOW, LOSS, LOST, CHANGED, READ = range(7)  # what is counted in a leaf
 COUNTS = 7
-
-pread = ExternalFunction("pread", types.intp(types.int32, types.voidptr, types.uintp, types.int64))
-
-
-class Facts(NamedTuple):
-    """What is kept of every row; empty arrays where a thing is not wanted."""
-
-    sign: Any  # int8
-    s: Any  # sample weights, empty: all 1
-    r: Any  # float32, rounded up
-    reach: Any  # float32, rounded down: margin + r·path when last seen
-    far: Any  # float32, rounded down: margin at the anchor
-    wrong: Any  # uint8, at the last step's iterate
+DONE, EVALUATE, PULL, FORESEE = range(4)  # what `walk` ends with: nothing, or a question about the rows
+KINDS = {"sign": np.int8, "s": np.float64, "r": np.float32, "reach": np.float32, "far": np.float32, "wrong": np.uint8}
 
 
-class Ask(NamedTuple):
-    """One iterate, and what is wanted of it."""
-
-    phi: Any
-    short: Any  # the same in float32 for a fused pass, or empty
-    gamma: float
-    tau: float  # margins beyond it have no weight
-    shift: float  # ln of a factor on all weights
-    bias: float
-    unit: float  # 1/scale
-    gone: float  # distance gone since the anchor (minus the distance from it, where bounds are the perceptron's)
-    path: float  # the same with slack for rounding
-    line: float  # the straight distance, with slack
-    every: bool  # read all rows, and set the anchor here
-    lazy: bool  # keep bounds at all
-    half: bool  # the first step from 0: all weights ½
-    fused: bool
-    loss: bool  # also the loss
-    mark: bool  # remember who is wrong
-
-
-def window(rows: Any, lo: int, hi: int) -> Any:
-    """The rows lo … hi-1 as rows of their own, without a copy."""
-
-
-@overload(window)
-def _window(rows, lo, hi):
-    if len(rows) == 3:
-        return lambda rows, lo, hi: (rows[0], rows[1], rows[2][lo : hi + 1])
-    return lambda rows, lo, hi: (rows[0][lo:hi],)
-
-
-@njit(cache=True, nogil=True)
-def due_in(facts, lo, hi, ask, due):
-    """List the rows of lo … hi-1, counted from lo, whose margin may be at tau or below (see `batch.due_rows`).
-
-    For the perceptron's bounds `far` is `reach`, and both distances are that from the anchor.
-    """
-    count = 0
-    weighted = facts.s.shape[0] > 0
-    for i in range(lo, hi):
-        if weighted and facts.s[i] == 0.0:
-            continue
-        # A row that was wrong is looked at even if a bound says that it no longer is: the change must be seen.
-        if (
-            ask.every
-            or (ask.mark and facts.wrong[i])
-            or not (
-                facts.reach[i] - np.float64(facts.r[i]) * ask.path > ask.tau
-                or facts.far[i] - np.float64(facts.r[i]) * ask.line > ask.tau
-            )
-        ):
-            due[count] = i - lo
-            count += 1
-    return count
-
-
-@njit(cache=True, nogil=True)
-def read_due(fd, start, step, due, count, buffer):
-    """Read the due rows of one block to their places; rows in between that are near are read along. False: not there.
-
-    Row k of the block begins at byte start + k·step of the file.
-    """
-    j = 0
-    while j < count:
-        first = last = due[j]
-        while j + 1 < count and (due[j + 1] - last - 1) * step <= NEAR:
-            j += 1
-            last = due[j]
-        at, end = first * step, (last + 1) * step
-        while at < end:
-            got = pread(fd, buffer[at:].ctypes, end - at, start + at)
-            if got <= 0:
-                return False
-            at += got
-        j += 1
-    return True
-
-
-@njit(cache=True, nogil=True)
-def look(rows, facts, lo, hi, ask, due, count, desk, part, found):
-    """Margins and weights of the due rows of one block, and their weighted sum in `part`; `rows` is the block."""
-    sign, s, m, w, active, every = desk
-    weighted = facts.s.shape[0] > 0
-    for k in range(hi - lo):
-        sign[k] = facts.sign[lo + k] * ask.unit
-        s[k] = facts.s[lo + k] if weighted else 1.0
-    part[:] = 0.0
-    if ask.fused:
-        tally = np.zeros(4)
-        _fused_block(
-            rows, every, 0, hi - lo, ask.phi, ask.short, ask.bias, sign, s, ask.gamma, ask.tau, m, w, part, tally
+def core() -> Any:
+    """The compiled core, without which rows elsewhere cannot be read."""
+    lib = library()
+    if lib is None:
+        raise ValueError(
+            "rows in files and on clusters need the compiled core; build it (make core) and leave "
+            "SEPARATRIX_SIMD=numpy out, or load the rows into memory."
         )
-        n_active = np.int64(tally[1])
-    else:
-        margins(rows, due, 0, count, ask.phi, ask.bias, sign, m)
-        n_active = 0
-        for j in range(count):
-            k = due[j]
-            if m[k] <= ask.tau:
-                active[n_active] = k
-                n_active += 1
-                w[k] = s[k] * (0.5 if ask.half else weight(ask.gamma, m[k], ask.shift))
-        if n_active:
-            accumulate(rows, active, 0, n_active, w, ask.bias, sign, part.shape[0] - 2, part)
-    found[ACTIVE] += n_active
-    found[READ] += count
-    for j in range(count):
-        k = due[j]
-        i = lo + k
-        bad = m[k] <= 0.0
-        if bad:
-            found[ERRORS] += 1.0
-            found[LOST] += s[k]
-        margin = m[k] if m[k] == m[k] else -np.inf  # a margin that is no number is not right
-        found[LOW] = min(found[LOW], margin)
-        if ask.loss and m[k] <= ask.tau:
-            x = -m[k] if np.isinf(ask.gamma) else -ask.gamma * m[k]
-            if np.isfinite(ask.gamma):
-                x = np.log1p(np.exp(x)) if x < 30.0 else x + np.exp(-x)
-            found[LOSS] += s[k] * x
-        if ask.mark and (facts.wrong[i] > 0) != bad:
-            facts.wrong[i] = bad
-            found[CHANGED] += 1.0
-        if ask.lazy:
-            facts.reach[i] = down(m[k] + np.float64(facts.r[i]) * (0.0 if ask.every else ask.gone))
-            if ask.every:
-                facts.far[i] = facts.reach[i]
+    return lib
 
 
-@njit(cache=True, nogil=True)
-def clear(found):
-    found[:] = 0.0
-    found[LOW] = np.inf
+def keep(n: int, **arrays: NDArray[Any] | None) -> Facts:
+    """What is kept of n rows: sign, s, r, reach, far, wrong; None where a thing is not wanted."""
+    for name, array in arrays.items():
+        if array is not None and (array.dtype != KINDS[name] or array.shape != (n,)):
+            raise ValueError(f"{name} of {n} rows must be {KINDS[name].__name__}, got {array.dtype} {array.shape}.")
+    facts = Facts()
+    facts.point(**arrays)
+    return facts
 
 
-@njit(cache=True, nogil=True)
-def make_desk():
-    """Scratch for one block: signs, sample weights, margins, weights, active rows, all rows."""
-    every = np.arange(BLOCK)
-    return (np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK, np.int64), every)
+def vector(phi: Any, size: int) -> Vector:
+    """φ as the core takes it; what comes over a wire need not be aligned."""
+    v = np.require(phi, np.float64, ["C", "A"])
+    if v.shape != (size,):
+        raise ValueError(f"φ must have {size} entries, got shape {v.shape}.")
+    return v
 
 
-@njit(cache=True, nogil=True)
-def pass_held(rows, first, facts, ask, edges, sums, found, begin):
+def copied(ask: Ask, **changed: float) -> Ask:
+    """The same question with some numbers changed; it points where the first one does."""
+    own = Ask.from_buffer_copy(ask)
+    for name, value in changed.items():
+        setattr(own, name, value)
+    return own
+
+
+def _leaves(facts: Facts, stored: Stored, edges: Index, sums: Vector, found: Vector) -> tuple[int, ...]:
+    """Where edges, sums and counts of leaves are, checked."""
+    count, n = len(edges) - 1, len(facts.arrays["sign"])
+    shapes = (count, stored.d + 2), (count, COUNTS)
+    if edges.dtype != np.int64 or not 0 <= edges[0] <= edges[-1] <= n or (np.diff(edges) < 0).any():
+        raise ValueError(f"edges of leaves must rise within {n} rows, got {edges}.")
+    for values, shape in zip((sums, found), shapes, strict=True):
+        if values.dtype != np.float64 or values.shape != shape:
+            raise ValueError(f"the core takes {shape} numbers of float64, got {values.dtype} of shape {values.shape}.")
+    return address(edges), count, address(sums), address(found)
+
+
+def pass_held(
+    stored: Stored, first: int, facts: Facts, ask: Ask, edges: Index, sums: Vector, found: Vector, begin: bool
+) -> None:
     """The leaves between these edges over rows in an array, whose first is row `first` of the shard.
 
-    A leaf is a run of whole blocks, rows edges[leaf] … edges[leaf+1]-1; its sum goes to sums[leaf], what is counted
-    to found[leaf]. A leaf may come in pieces, and only the first of them begins it.
+    A leaf is a run of whole blocks, rows edges[leaf] … edges[leaf+1]-1; its sum goes to sums[leaf], what is counted to
+    found[leaf]. A leaf may come in pieces, and only the first of them begins it.
     """
-    desk, due = make_desk(), np.zeros(BLOCK, np.int64)
-    part = np.zeros(sums.shape[1])
-    for leaf in range(edges.shape[0] - 1):
-        if begin:
-            sums[leaf] = 0.0
-            clear(found[leaf])
-        for lo in range(edges[leaf], edges[leaf + 1], BLOCK):
-            hi = min(lo + BLOCK, edges[leaf + 1])
-            count = due_in(facts, lo, hi, ask, due)
-            if count or ask.fused:
-                block = window(rows, lo - first, hi - first)
-                look(block, facts, lo, hi, ask, due, count, desk, part, found[leaf])
-                sums[leaf] += part
+    where, count, to, counts = _leaves(facts, stored, edges, sums, found)
+    if not first <= edges[0] <= edges[-1] <= first + stored.n:
+        raise ValueError(f"rows {edges[0]} … {edges[-1] - 1} are not among {stored.n} from {first} on.")
+    part, told = np.empty(stored.d + 2), (ctypes.byref(facts), ctypes.byref(ask))
+    core().shard_held(ctypes.byref(stored.record), first, *told, where, count, bool(begin), address(part), to, counts)
 
 
-@njit(cache=True, nogil=True)
-def pass_file(fd, start, buffer, facts, ask, edges, sums, found):
+def pass_file(
+    block: Stored, file: int, start: int, facts: Facts, ask: Ask, edges: Index, sums: Vector, found: Vector
+) -> bool:
     """The same over a file of rows in the machine's own floats, row 0 of the shard at byte `start`.
 
-    Only the rows that are due are read. True if they were all there.
+    Only the rows that are due are read, each to its place in `block`. True if they were all there.
     """
-    desk, due = make_desk(), np.zeros(BLOCK, np.int64)
-    part = np.zeros(sums.shape[1])
-    step = buffer.shape[1] * buffer.itemsize
-    raw = buffer.reshape(buffer.size).view(np.uint8)
-    for leaf in range(edges.shape[0] - 1):
-        sums[leaf] = 0.0
-        clear(found[leaf])
-        for lo in range(edges[leaf], edges[leaf + 1], BLOCK):
-            hi = min(lo + BLOCK, edges[leaf + 1])
-            count = due_in(facts, lo, hi, ask, due)
-            if count == 0 and not ask.fused:
-                continue
-            wanted, rows = (desk[5], hi - lo) if ask.fused else (due, count)
-            if not read_due(fd, start + lo * step, step, wanted, rows, raw):
-                return False
-            look((buffer,), facts, lo, hi, ask, due, count, desk, part, found[leaf])
-            sums[leaf] += part
-    return True
+    where, count, to, counts = _leaves(facts, block, edges, sums, found)
+    _check_block(block)
+    part, told = np.empty(block.d + 2), (ctypes.byref(facts), ctypes.byref(ask))
+    record = ctypes.byref(block.record)
+    return bool(core().shard_file(record, file, start, *told, where, count, address(part), to, counts))
 
 
-@njit(cache=True, nogil=True)
-def nothing(sums, found):
+def _check_block(block: Stored) -> None:
+    if block.sparse or block.n < BLOCK or not block.arrays[0].flags.writeable:
+        raise ValueError(f"rows of a file are put into an array of {BLOCK} rows, got {block.n}.")
+
+
+def nothing(sums: Vector, found: Vector) -> None:
     """What a pass finds where no row is due."""
-    for leaf in range(found.shape[0]):
-        sums[leaf] = 0.0
-        clear(found[leaf])
+    sums[:] = 0.0
+    found[:] = 0.0
+    found[:, LOW] = np.inf
 
 
-@njit(cache=True, nogil=True)
-def count_wrong(facts, lo, hi, reach):
-    """How many rows of lo … hi-1 the perceptron may find wrong."""
-    count = 0
-    for i in range(lo, hi):
-        if not facts.reach[i] - np.float64(facts.r[i]) * reach > 0.0:
-            count += 1
-    return count
+def _check_span(facts: Facts, lo: int, hi: int) -> None:
+    if not 0 <= lo <= hi <= len(facts.arrays["sign"]):
+        raise ValueError(f"rows {lo} … {hi - 1} are not among {len(facts.arrays['sign'])}.")
 
 
-@njit(cache=True, nogil=True)
-def any_due(facts, lo, hi, ask):
+def any_due(facts: Facts, ask: Ask, lo: int, hi: int) -> bool:
     """Whether a row of lo … hi-1 is due: a group of rows that must be read whole may be left alone if none is."""
-    due = np.zeros(BLOCK, np.int64)
-    for at in range(lo, hi, BLOCK):
-        if due_in(facts, at, min(at + BLOCK, hi), ask, due):
-            return True
-    return False
+    _check_span(facts, lo, hi)
+    return bool(core().shard_any_due(ctypes.byref(facts), ctypes.byref(ask), lo, hi))
 
 
-@njit(cache=True, nogil=True)
-def sweep_held(rows, first, facts, phi, anchor, unit, bias, c, n, steps, lazy, lo, hi):
-    """The perceptron on through rows lo … hi-1 of the shard, held in an array whose first is row `first`."""
-    sign, ahead, order = np.zeros(BLOCK), make_ahead(), np.arange(BLOCK)
-    end = c.t + steps
-    while lo < hi and c.t < end and c.clean < n:
-        top = min(lo // BLOCK * BLOCK + BLOCK, hi)
-        block = window(rows, lo - first, top - first)
-        for k in range(top - lo):
-            sign[k] = facts.sign[lo + k] * unit
-        walk = phi, anchor, facts.reach[lo:top], np.zeros(0)
-        c.position = 0
-        go(block, facts.r[lo:top], sign, bias, walk, order[: top - lo], ahead, c, end - c.t, lazy, top - lo, n, np.inf)
-        lo += c.position
-    return lo
+def count_wrong(facts: Facts, lo: int, hi: int, reach: float) -> int:
+    """How many rows of lo … hi-1 the perceptron may find wrong within `reach` of their anchor."""
+    _check_span(facts, lo, hi)
+    return int(core().shard_count_wrong(ctypes.byref(facts), lo, hi, reach))
 
 
-@njit(cache=True, nogil=True)
-def sweep_file(fd, start, buffer, facts, phi, anchor, unit, bias, c, n, steps, lazy, lo, hi):
-    """The same over a file; returns the next row, or -1 if a row was not there.
-
-    Rows that may turn wrong while φ moves by ROOM are read before the block is gone through. Once φ has moved farther
-    the rest of the block is looked over again.
-    """
-    sign, ahead, order, due = np.zeros(BLOCK), make_ahead(), np.arange(BLOCK), np.zeros(BLOCK, np.int64)
-    step = buffer.shape[1] * buffer.itemsize
-    raw = buffer.reshape(buffer.size).view(np.uint8)
-    end = c.t + steps
-    while lo < hi and c.t < end and c.clean < n:
-        top = min(lo // BLOCK * BLOCK + BLOCK, hi)
-        limit = reached(c, phi.shape[0]) + ROOM if lazy else np.inf
-        count = 0
-        for k in range(top - lo):
-            sign[k] = facts.sign[lo + k] * unit
-            if not (lazy and facts.reach[lo + k] - np.float64(facts.r[lo + k]) * limit > 0.0):
-                due[count] = k
-                count += 1
-        if count == top - lo:
-            limit = np.inf
-        if not read_due(fd, start + lo * step, step, due, count, raw):
-            return -1
-        walk = phi, anchor, facts.reach[lo:top], np.zeros(0)
-        c.position = 0
-        r, places = facts.r[lo:top], order[: top - lo]
-        go((buffer,), r, sign, bias, walk, places, ahead, c, end - c.t, lazy, top - lo, n, limit)
-        lo += c.position
-    return lo
-
-
-@njit(cache=True, nogil=True)
-def make_ahead():
-    return Ahead(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64), np.zeros(4))
-
-
-@njit(cache=True, nogil=True)
-def products(rows, sign, unit, bias, phi, out):
+def products(rows: tuple[Any, ...], d: int, sign: NDArray[np.int8], unit: float, bias: float, phi: Vector) -> Vector:
     """m_i = sign_i (a_iᵀφ + bias φ_d) of rows in an array, all of them."""
-    n = out.shape[0]
-    signs = np.empty(n)
-    for i in range(n):
-        signs[i] = sign[i] * unit
-    margins(rows, np.arange(n), 0, n, phi, bias, signs, out)
+    m = np.empty(len(sign))
+    Stored(rows, d, bias).margins(sign.astype(np.float64) * unit, vector(phi, d + 1), m, np.arange(len(sign)))
+    return m
 
 
-@njit(cache=True, nogil=True)
-def horizon(m, q, r, rounding, length, stride):
-    """How often the same step can be taken before a row changes sides (see `batch.foresee`)."""
-    steps = np.inf
-    for i in range(m.shape[0]):
-        toward = q[i] if m[i] <= 0.0 else -q[i]
-        toward += rounding * r[i] * stride
-        if toward > 0.0:
-            steps = min(steps, (abs(m[i]) - rounding * r[i] * length) / toward)
-    return steps
+def horizon(m: Vector, q: Vector, r: Vector, off: float, per_step: float) -> float:
+    """How often a step can be taken before a row changes sides: margins m, q along the step, norms r.
+
+    Rounding is given slack, r_i·off in m and r_i·per_step in q.
+    """
+    m, q, r = (np.ascontiguousarray(v, dtype=np.float64) for v in (m, q, r))
+    if not len(m) == len(q) == len(r):
+        raise ValueError(f"{len(m)} margins, {len(q)} along the step and {len(r)} norms do not belong together.")
+    return float(core().shard_horizon(address(m), address(q), address(r), len(m), off, per_step))
+
+
+def begin_look(bounds: Bounds, phi: Vector, length: float, *, fresh: bool, lazy: bool) -> None:
+    """Before a look at Φ of this length: how far it is from where rows were seen, and whether to take all of them."""
+    core().look_begins(ctypes.byref(bounds), address(phi), length, fresh, lazy)
+
+
+def end_look(bounds: Bounds, phi: Vector, read: int, *, lazy: bool) -> None:
+    """After it, `read` rows having been read: where distances are now measured from."""
+    core().look_ends(ctypes.byref(bounds), address(phi), read, lazy)
+
+
+class Walk(NamedTuple):
+    """The perceptron on rows elsewhere: φ, which moves, and how far it may go."""
+
+    facts: Facts
+    phi: Vector
+    anchor: Vector
+    unit: float  # 1/scale
+    at: Sweep
+    n: int  # rows in all shards: so many right in turn, and all are
+    steps: int  # updates
+    lazy: bool
+
+    def told(self, d: int, lo: int, hi: int) -> tuple[Any, ...]:
+        """What the core is told of it."""
+        _check_span(self.facts, lo, hi)
+        for v in (self.phi, self.anchor):
+            if v.dtype != np.float64 or v.shape != (d + 1,):
+                raise ValueError(f"φ must have {d + 1} numbers of float64, got {v.dtype} of shape {v.shape}.")
+        where = ctypes.byref(self.facts), address(self.phi), address(self.anchor), self.unit
+        return *where, ctypes.byref(self.at), self.n, self.steps, self.lazy, lo, hi
+
+
+def sweep_held(stored: Stored, first: int, walk: Walk, lo: int, hi: int) -> int:
+    """The perceptron on through rows lo … hi-1 of the shard, in an array whose first is row `first`; the next row."""
+    if not first <= lo <= hi <= first + stored.n:
+        raise ValueError(f"rows {lo} … {hi - 1} are not among {stored.n} from {first} on.")
+    return int(core().shard_sweep_held(ctypes.byref(stored.record), first, *walk.told(stored.d, lo, hi)))
+
+
+def sweep_file(block: Stored, file: int, start: int, walk: Walk, lo: int, hi: int) -> int:
+    """The same over a file; -1 if a row was not there."""
+    _check_block(block)
+    return int(core().shard_sweep_file(ctypes.byref(block.record), file, start, *walk.told(block.d, lo, hi)))
+
+
+def reached(at: Sweep, D: int) -> float:
+    """How far φ (of D entries) is from the anchor, and slack for the rounding of dot products and distances."""
+    return float(core().reached(ctypes.byref(at), D))

@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 import os
-import sys
-from functools import cache
-from importlib import import_module
 
-
-@cache
-def _thread_pool() -> bool:
-    """Whether Numba has a thread pool that several Python threads may enter at once."""
-    if (
-        import_module("numba").config.THREADING_LAYER == "workqueue"
-    ):  # the user's choice, and one that may not be entered twice
-        return False
-    for pool in ("omppool", "tbbpool"):
-        try:
-            import_module(f"numba.np.ufunc.{pool}")
-        except ImportError:  # its library is not on this system
-            continue
-        return True
-    return False
-
-
-_forked = False
-
-
-def _after_fork() -> None:
-    global _forked
-    _forked = True  # GNU OpenMP does not survive a fork: the child runs on one thread
-
-
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_after_fork)
+MOST = 256
 
 
 def threads() -> int:
-    """Threads the kernels may use; the result does not depend on it."""
-    from numba import get_num_threads
+    """Threads the core may use; no result depends on it.
 
-    return 1 if _forked or not _thread_pool() else int(get_num_threads())
+    As many as `limit_threads` says, or else `SEPARATRIX_NUM_THREADS`, or else `OMP_NUM_THREADS`; without any of them
+    one for every processor that this process may run on.
+    """
+    if _limit is not None:
+        return _limit
+    for name in ("SEPARATRIX_NUM_THREADS", "OMP_NUM_THREADS"):
+        said = os.environ.get(name, "").split(",")[0].strip()
+        if said.isdecimal() and int(said) > 0:
+            return min(int(said), MOST)
+    if hasattr(os, "sched_getaffinity"):
+        return min(len(os.sched_getaffinity(0)), MOST)
+    return min(os.cpu_count() or 1, MOST)
+
+
+_limit: int | None = None
+
+
+def limit_threads(count: int | None) -> int | None:
+    """Let this process use at most so many from now on (None: as many as there are); the limit before."""
+    global _limit
+    before, _limit = _limit, count
+    return before

@@ -8,7 +8,7 @@ otherwise.
 from __future__ import annotations
 
 import sys
-from math import frexp, inf, ldexp, log2
+from math import frexp, fsum, inf, ldexp
 from numbers import Real
 from typing import Any
 
@@ -21,17 +21,15 @@ from separatrix.data.rows import Vector
 
 def row_lengths(X: Any) -> Vector:
     """‖a_i‖ of every row, without overflow or underflow on the way."""
-    rows, n, _, _ = rows_of(X)
-    return lengths_of(rows, n)
+    rows, _, d, _ = rows_of(X)
+    return lengths_of(rows, d)
 
 
-def lengths_of(rows: tuple[Any, ...], n: int) -> Vector:
+def lengths_of(rows: tuple[Any, ...], d: int) -> Vector:
     """The same of rows that are checked."""
-    from separatrix.core.rows import row_norms
+    from separatrix.core.rows import Stored
 
-    r = np.empty(n)
-    row_norms(rows, r)
-    return r
+    return Stored(rows, d).norms()
 
 
 def power_near(top: float) -> float:
@@ -47,7 +45,9 @@ def constant(scale: Any, top: float, mean: float) -> float:
     if isinstance(scale, str) and scale == "auto":
         if top == 0:
             return 1.0
-        return ldexp(1.0, min(max(round(log2(top) + log2(mean / 5.0)), -1000), 1000))
+        (a, i), (b, j) = frexp(top), frexp(mean / 5.0)
+        c, k = frexp(a * b)  # top·mean/5 = c 2^(i+j+k), ½ ≤ c < 1; the nearer power in logarithms turns at √½
+        return ldexp(1.0, min(max(i + j + k - (c * c < 0.5), -1000), 1000))
     if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < float(scale) < inf:
         raise ValueError(f'intercept_scaling must be positive and finite, or "auto", got {scale!r}.')
     return float(scale)
@@ -77,7 +77,7 @@ def rows_of(X: Any, first: int = 0) -> tuple[tuple[Any, ...], int, int, list[str
         raise ValueError(f"X is empty: shape {A.shape}; it needs at least one row and one column.")
     if A.dtype == object:
         A = _from_objects(A, names, first)
-    return (_frozen(np.ascontiguousarray(A, dtype=float_type(A.dtype, A))),), n, d, names
+    return (_frozen(_laid_out(A, float_type(A.dtype, A))),), n, d, names
 
 
 def float_type(dtype: Any, values: Any = None) -> Any:
@@ -97,13 +97,19 @@ def _csr_rows(X: Any) -> tuple[tuple[Any, ...], int, int, None]:
     n, d = X.shape
     if n == 0 or d == 0:
         raise ValueError(f"X is empty: shape {X.shape}; it needs at least one row and one column.")
+    if X.format in ("csr", "csc", "bsr"):
+        X.check_format(full_check=True)  # before anything follows its pointers
     C = X.tocsr()
     if not C.has_canonical_format:
         C = C.copy() if C is X else C
         C.sum_duplicates()
-    C.check_format(full_check=True)
-    data = np.ascontiguousarray(C.data, dtype=float_type(C.dtype, C.data))
-    return (_frozen(data), _frozen(C.indices), _frozen(C.indptr)), n, d, None
+    data = _laid_out(C.data, float_type(C.dtype, C.data))
+    return (_frozen(data), _frozen(_laid_out(C.indices)), _frozen(_laid_out(C.indptr))), n, d, None
+
+
+def _laid_out(a: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
+    """In C order and aligned, as the core takes it; what came over a wire or from a map need not be."""
+    return np.require(a, dtype, ["C", "A"])
 
 
 def _column_names(X: Any) -> list[str] | None:
@@ -162,3 +168,15 @@ def check_weights(sample_weight: Any, n: int) -> Vector:
     if not 1e-100 < s.max() < 1e100:  # only ratios count, and sums must not overflow
         s = np.ldexp(s, -frexp(float(s.max()))[1])
     return s
+
+
+def exact_parts(values: Vector) -> list[float]:
+    """Numbers whose exact sum is that of the values: Σ rounded, what that rounding left out, and so on to 0."""
+    if values.size == 0 or ((values == np.rint(values)).all() and abs(values).sum() < EXACT):
+        return [float(values.sum())]
+    left = values.tolist()
+    parts = [fsum(left)]
+    while parts[-1] != 0.0:
+        left.append(-parts[-1])
+        parts.append(fsum(left))
+    return parts

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.core.constants import SHORT_LEAST, SHORT_MOST
+from separatrix.core.definition import hypot
 from separatrix.data.arrays import check_weights, complain_about_row, constant, lengths_of, power_near, rows_of
 from separatrix.data.labels import signs_of
 from separatrix.data.rows import INTERCEPT_SCALE, Index, Vector
@@ -35,7 +37,6 @@ class HeldRows:
     scale : a power of two, 1 unless the data are so large or small that squares would leave float64
     bias : value of the appended constant column, 0 without an intercept
     classes : the two labels; the second, larger one is +1
-    short : dense rows that the user gave as float32: float32 arithmetic may serve where nothing depends on more
     lengths : ‖a_i‖ where there is an intercept, None otherwise
     """
 
@@ -47,7 +48,6 @@ class HeldRows:
     bias: float
     classes: NDArray[Any]
     d: int
-    short: bool = False
     lengths: Vector | None = None
 
     @property
@@ -55,10 +55,10 @@ class HeldRows:
         """Number of rows, those of weight zero included."""
         return len(self.sign)
 
-    @property
+    @cached_property
     def size(self) -> float:
-        """Σ s_i, which is n without sample weights."""
-        return float(self.weight.sum())
+        """Σ s_i, which is n without sample weights; rounded once, so that it is the same wherever the rows are."""
+        return fsum(self.weight)
 
     @property
     def least(self) -> float:
@@ -150,7 +150,7 @@ class HeldRows:
         if bias == self.bias:
             return self
         sign = np.sign(self.sign)
-        return _assembled(self.arrays, sign, self.weight, self.lengths, bias, self.classes, self.d, self.short)
+        return _assembled(self.arrays, sign, self.weight, self.lengths, bias, self.classes, self.d)
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -189,18 +189,17 @@ def hold(
     arrays, n, d, names = rows_of(X)
     sign, classes = (np.array(y, dtype=np.float64), np.array([-1, 1])) if signed else signs_of(y, n)
     weight = check_weights(sample_weight, n)
-    lengths = lengths_of(arrays, n)
+    lengths = lengths_of(arrays, d)
     if not np.isfinite(lengths).all():
         complain_about_row(arrays, int(np.flatnonzero(~np.isfinite(lengths))[0]), names)
     bias = bias_of(lengths, weight, intercept_scaling) if fit_intercept else 0.0
-    short = getattr(X, "dtype", np.dtype(np.float64)) in (np.float32, np.float16)
-    return _assembled(arrays, sign, weight, lengths, bias, classes, d, short)
+    return _assembled(arrays, sign, weight, lengths, bias, classes, d)
 
 
 def bias_of(lengths: Vector, weight: Vector, intercept_scaling: float | str) -> float:
     """The value of the constant column of rows of these lengths."""
     top = float(lengths[weight > 0].max())
-    mean = float(np.sqrt(weight @ (lengths / top) ** 2 / weight.sum())) if top > 0 else 0.0
+    mean = float(np.sqrt(np.sum(weight * (lengths / top) ** 2) / weight.sum())) if top > 0 else 0.0
     return constant(intercept_scaling, top, mean)
 
 
@@ -212,15 +211,13 @@ def _assembled(
     bias: float,
     classes: NDArray[Any],
     d: int,
-    short: bool,
 ) -> HeldRows:
     """Rows with this constant column, in a scale whose squares float64 can hold."""
-    r = np.hypot(lengths, bias)
+    r = hypot(lengths, bias)
     top = float(r[weight > 0].max())
     scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else power_near(top)
-    short = short and len(arrays) == 1 and SHORT_LEAST < top < SHORT_MOST
     return HeldRows(
-        arrays, sign / scale, weight, r / scale, scale, bias, classes, d, short, lengths if bias else None
+        arrays, sign / scale, weight, r / scale, scale, bias, classes, d, lengths if bias else None
     )
 
 
@@ -229,4 +226,4 @@ def hold_signed(Z: Vector, classes: NDArray[Any]) -> HeldRows:
     Z = np.ascontiguousarray(Z)
     Z.flags.writeable = False
     ones = np.ones(len(Z))
-    return HeldRows((Z,), ones, ones, lengths_of((Z,), len(Z)), 1.0, 0.0, classes, Z.shape[1])
+    return HeldRows((Z,), ones, ones, lengths_of((Z,), Z.shape[1]), 1.0, 0.0, classes, Z.shape[1])

@@ -62,10 +62,6 @@ class Rows(Protocol):
         """The two labels; the second, larger one is +1."""
 
     @property
-    def short(self) -> bool:
-        """Whether the user gave float32 rows: float32 arithmetic may serve where nothing depends on more."""
-
-    @property
     def sparse(self) -> bool:
         """Whether the rows are CSR."""
 

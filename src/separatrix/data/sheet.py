@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from separatrix.core.batch import Data
 from separatrix.core.constants import UNIT
-from separatrix.core.rows import BLOCK, evaluate_rows, sum_rows
+from separatrix.core.library import Signs
+from separatrix.core.rows import BLOCK, Stored
 from separatrix.core.threads import threads
 from separatrix.data.rows import Index, Vector
 
@@ -17,53 +17,36 @@ if TYPE_CHECKING:
 
 
 class Sheet:
-    """A problem's rows with the scratch memory that direct evaluation needs."""
+    """A problem's rows as the core takes them, and on how many threads it may work."""
 
     def __init__(self, rows: HeldRows) -> None:
         self.rows = rows
         n, d = rows.n, rows.d
-        per_row = max(rows.nbytes / n, 1.0)
-        # Partial sums take at most 1/32 of the rows' own memory: sparse rows in many columns get larger blocks.
-        block = max(BLOCK, int(np.ceil(32 * 8 * (d + 2) / per_row)) if rows.sparse else BLOCK)
-        width = max(1, round(rows.arrays[0].size / n))
+        self.stored = Stored(rows.arrays, d, rows.bias)
+        self.signs = Signs()
+        self.signs.point(sign=rows.sign, s=rows.weight, r=rows.r)
         self.every = np.arange(n)
-        self.data = Data(
-            rows=rows.arrays,
-            sign=rows.sign,
-            s=rows.weight,
-            r=rows.r,
-            every=self.every,
-            bias=rows.bias,
-            block=block,
-            width=width,
-            short=rows.short,
-            threads=threads(),
-        )
-        blocks = -(-n // block)
-        self.starts = np.zeros(blocks + 1, dtype=np.int64)
-        self.parts = np.zeros((blocks, d + 2))
-        self.total = np.zeros(d + 2)
+        self.threads = threads()
         # |fl(z·v) - z·v| ≤ dot_error ‖z‖‖v‖, by the most entries a row has, and ‖fl(Σwz) - Σwz‖ ≤ sum_error Σ|w|‖z‖, by
         # the most terms that one entry of the sum passes through.
         entries = int(np.diff(rows.arrays[2]).max()) if rows.sparse else d
         self.dot_error = UNIT * (entries + 8)
-        self.sum_error = UNIT * (min(block, n) + blocks + 8)
+        self.sum_error = UNIT * (min(BLOCK, n) + -(-n // BLOCK) + 8)
 
     def use_threads(self, count: int) -> None:
-        """Let the kernels use one thread, or all of them."""
-        self.data = self.data._replace(threads=count)
+        """Let the core use one thread, or all of them."""
+        self.threads = count
 
     def margins(self, phi: Vector, idx: Index | None = None) -> Vector:
         """Zφ by direct products; only at `idx` where given."""
         m = np.empty(self.rows.n)
-        idx = self.every if idx is None else idx
-        evaluate_rows(self.data, idx, len(idx), phi, m)
+        phi = np.ascontiguousarray(phi, dtype=np.float64)
+        self.stored.margins(self.rows.sign, phi, m, self.every if idx is None else idx, self.threads)
         return m
 
     def sum(self, idx: Index, w: Vector) -> Vector:
-        """Σ w_i z_i over the rows idx (ascending); the last entry is Σ w_i."""
-        sum_rows(self.data, idx, len(idx), w, self.starts, self.parts, self.total)
-        return self.total
+        """Σ w_i z_i over the rows idx (rising); the last entry is Σ w_i."""
+        return self.stored.sum(self.rows.sign, idx, w, self.threads)
 
     def lowest(self, phi: Vector) -> float:
         """The smallest margin among rows with a weight."""

@@ -1,7 +1,7 @@
 """Where rows are kept: in an array, in binary files, in Parquet files. Shapes and types are checked before use.
 
 A source hands out rows lo … hi-1 as float32 or float64 by `read`. Files of the machine's own floats can also be read
-row by row by the kernels, from an open file at a byte offset; `place` says where. Nothing is unpickled.
+row by row by the core, from an open file at a byte offset; `place` says where. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -38,10 +38,6 @@ class Source(Protocol):
         """Of the rows that are handed out: float32 or float64."""
 
     @property
-    def short(self) -> bool:
-        """Whether the user chose float32."""
-
-    @property
     def breaks(self) -> list[int]:
         """The first rows of the places they are kept in, and n."""
 
@@ -58,8 +54,8 @@ class Source(Protocol):
 class Held:
     """Rows in an array, dense or CSR."""
 
-    def __init__(self, rows: Rows, n: int, d: int, short: bool) -> None:
-        self.rows, self.n, self.d, self.short = rows, n, d, short
+    def __init__(self, rows: Rows, n: int, d: int) -> None:
+        self.rows, self.n, self.d = rows, n, d
         self.breaks = [0, n]
 
     @property
@@ -118,11 +114,6 @@ class Binary:
         """Of the rows that are handed out."""
         kind: np.dtype[Any] = np.dtype(float_type(np.dtype(self.kind)))
         return kind
-
-    @property
-    def short(self) -> bool:
-        """Whether the user chose float32."""
-        return np.dtype(self.kind) in (np.float32, np.float16)
 
     @property
     def breaks(self) -> list[int]:
@@ -193,11 +184,6 @@ class Parquet:
     def dtype(self) -> np.dtype[Any]:
         """float32 where every column fits in it."""
         return np.result_type(*(float_type(k) for k in self.kinds))
-
-    @property
-    def short(self) -> bool:
-        """Whether the user chose float32."""
-        return all(k in (np.float32, np.float16) for k in self.kinds)
 
     @property
     def breaks(self) -> list[int]:
@@ -274,11 +260,6 @@ class Joined:
         self.n, self.d = int(self.starts[-1]), parts[0].d
         self.dtype = np.result_type(*(p.dtype for p in parts))
 
-    @property
-    def short(self) -> bool:
-        """Whether the user chose float32 for all of it."""
-        return all(p.short for p in self.parts)
-
     @cached_property
     def breaks(self) -> list[int]:
         """Those of the parts."""
@@ -330,11 +311,6 @@ class Slice:
     def dtype(self) -> np.dtype[Any]:
         """Of the rows that are handed out."""
         return self.source.dtype
-
-    @property
-    def short(self) -> bool:
-        """Whether the user chose float32."""
-        return self.source.short
 
     @property
     def breaks(self) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -18,7 +17,6 @@ from separatrix.walking.engines import choose
 from separatrix.walking.engines.gram import fill_columns
 from separatrix.walking.loop import Walk
 from separatrix.walking.methods import TABLE, Method, parse_method
-from separatrix.walking.solve import solve
 from separatrix.walking.trace import Recorder
 
 SEED = 0  # of the perceptron's order, which is cyclic
@@ -56,20 +54,8 @@ def on_columns(rows: HeldRows, method: Method) -> bool:
     return isfinite(method.gamma) and choose("auto", rows, method) == "gram"
 
 
-@cache
-def warm_up() -> None:
-    """Let every kernel be compiled, or read from the cache, before a run is timed."""
-    X, y = np.eye(64), np.where(np.arange(64) < 32, 0, 1)
-    for engine in ("dense", "lazy", "gram"):
-        for name in TABLE:
-            solve(X, y, name, engine=engine, max_iter=3)
-            if name != "perceptron":
-                solve(X, y, name, engine=engine, max_iter=3, sample_weight=np.full(64, 2.0))
-
-
 def walk(job: Job, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """One run with its trace; it continues from the checkpoint of an interrupted one."""
-    warm_up()
     method = parse_method(job.method, job.step_size)
     if on_columns(rows, method):
         fill_columns(rows)

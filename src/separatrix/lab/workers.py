@@ -18,7 +18,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
-from separatrix.lab.jobs import warm_up
+from separatrix.core.threads import limit_threads
 from separatrix.lab.kinds import work_of
 from separatrix.lab.samples import sample
 from separatrix.lab.store import Job, Store, written
@@ -99,7 +99,6 @@ def in_processes(
     groups: Sequence[list[Job]], folder: Path, data_dir: str | None, workers: int, told: Callable[[Word], None]
 ) -> None:
     """Groups in several processes, each with its part of the cores; what goes wrong in one ends all."""
-    warm_up()  # compiled once, here, not by every worker at the same time
     context = get_context("spawn")
     todo, words = context.Queue(), context.Queue()
     for group in [*groups, *([None] * workers)]:
@@ -136,11 +135,10 @@ def in_processes(
 
 def labour(todo: Any, words: Any, folder: Path, data_dir: str | None, threads: int) -> None:
     """A worker: group after group on its share of the cores, as long as there are any and anyone waits for them."""
-    from numba import set_num_threads
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who waits
-    set_num_threads(threads)
+    limit_threads(threads)
     threadpool_limits(threads)
     parent = parent_process()
 

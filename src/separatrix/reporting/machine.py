@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-PACKAGES = ("separatrix", "numpy", "scipy", "numba", "scikit-learn", "matplotlib", "torch")
+from separatrix.core.library import serving
+
+PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "matplotlib", "torch")
 
 
 def machine() -> dict[str, Any]:
-    """Cores, processor, versions, and the thread pools of the libraries loaded so far."""
+    """Cores, processor, versions, the core's instruction set, and the thread pools of the libraries loaded so far."""
     from threadpoolctl import threadpool_info
 
     pools = [{key: pool.get(key) for key in ("internal_api", "version", "num_threads")} for pool in threadpool_info()]
@@ -23,6 +25,7 @@ def machine() -> dict[str, Any]:
         "processor": _processor(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
+        "core": serving(),
         "packages": {name: _version(name) for name in PACKAGES},
         "blas": np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"],
         "thread_pools": pools,

@@ -10,8 +10,7 @@ import numpy as np
 
 from separatrix.data.arrays import rows_of
 from separatrix.data.labels import HeldLabels, LabelSlice
-from separatrix.data.sources import Held, Joined, Slice, Source
-from separatrix.shards.messages import Plan, Query
+from separatrix.data.sources import Held, Joined, Slice
 from separatrix.shards.shard import Shard
 
 
@@ -63,19 +62,6 @@ def make_shard(part: Part, held: Any, total: int, threads: int) -> Shard:
     return Shard(source, labels, part.weight, part.first, total, threads=threads)
 
 
-def warm(source: Source) -> None:
-    """Compile, or load, the kernels here: workers that share this machine's disk then find them, and do not compete."""
-    n, phi = source.n, np.zeros(source.d + 1)
-    shard = Shard(source, HeldLabels(np.arange(n) % 2), None, 0, n)
-    shard.survey()
-    for rowwise in (False, True):
-        shard.begin(Plan(1, 1.0, 0.0, True, rowwise))
-        shard.advance(Query(phi, np.inf, 0.0))
-    shard.sweep(phi, 0, 0, 1)
-    shard.begin(Plan(1, 1.0, 0.0, True, False))
-    shard.horizon(phi, phi, 1.0, 1.0)
-
-
 def cut(X: Any, lo: int, hi: int) -> Any:
     """Rows lo … hi-1 of a chunk."""
     return X[lo:hi]
@@ -84,5 +70,4 @@ def cut(X: Any, lo: int, hi: int) -> Any:
 def chunk(X: Any, first: int = 0) -> Held:
     """One chunk as a source; its rows are counted from `first` in complaints."""
     arrays, n, d, _ = rows_of(X, first)
-    short = len(arrays) == 1 and getattr(X, "dtype", None) in (np.float32, np.float16)
-    return Held(arrays, n, d, short)
+    return Held(arrays, n, d)

@@ -10,8 +10,7 @@ import numpy as np
 
 from separatrix.data.arrays import check_weights
 from separatrix.data.open import is_path, open_files
-from separatrix.data.sources import Slice
-from separatrix.shards.actor import Part, chunk, warm
+from separatrix.shards.actor import Part
 from separatrix.shards.cluster import Remote, futures, is_dask
 from separatrix.shards.layout import align, thin
 from separatrix.shards.sharded import ShardedRows
@@ -49,9 +48,8 @@ def open_cluster(
     workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
     if is_path(X):
         rows, labels = open_files(X, y)
-        n, d, short = rows.n, rows.d, rows.short
+        n, d = rows.n, rows.d
         starts, homes, chunks = [n * k // workers for k in range(workers)], [], []
-        warm(Slice(rows, 0, min(n, 8)))
     else:
         rows, labels = collections(X, y)
         n, d = (int(s) for s in rows.shape)
@@ -60,9 +58,6 @@ def open_cluster(
         starts = [c for k, c in enumerate(chunks) if k == 0 or homes[k] != homes[k - 1]]
         if not all(homes) or len(starts) > MOST * workers:
             starts, homes = thin(chunks, n, workers), []
-        short = rows.dtype in (np.float32, np.float16)
-        if rows.dtype.kind in "fiub":
-            warm(chunk(np.zeros((2, 2), dtype=rows.dtype)))
     weight = None
     if sample_weight is not None:
         weight = check_weights(sample_weight.compute() if is_dask(sample_weight) else sample_weight, n)
@@ -73,7 +68,7 @@ def open_cluster(
         weights = None if weight is None else weight[lo:hi]
         parts.append(Part(lo, hi, rows, labels, weights, tuple(homes), home))
     team = Remote(client, parts, n)
-    return ShardedRows.of(team, d, short, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+    return ShardedRows.of(team, d, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
 
 
 def homes_of(client: Any, rows: Any) -> list[str]:

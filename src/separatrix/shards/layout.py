@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.core.rows import BLOCK, GROUP, LEVELS
+from separatrix.core.definition import BLOCK, GROUP
+from separatrix.core.rows import LEVELS
 
 Index = NDArray[np.int64]
 GROUPED = GROUP * BLOCK  # rows: shards that begin at multiples of this send one sum for so many

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from separatrix.core.rows import BLOCK
+from separatrix.core.definition import BLOCK
+from separatrix.core.threads import threads
 from separatrix.data.arrays import check_weights
 from separatrix.data.labels import Labels
 from separatrix.data.rows import Vector
@@ -15,7 +16,7 @@ from separatrix.shards.layout import leaves
 from separatrix.shards.shard import PIECE, Shard
 from separatrix.shards.sharded import ShardedRows
 
-WORK = 120 << 20  # bytes for code compiled on the way and for small arrays
+WORK = 120 << 20  # bytes for modules loaded on the way and for small arrays
 LAZY, PLAIN = 18, 3  # bytes kept per row: with bounds on its margin, or sign and side alone
 
 
@@ -51,14 +52,12 @@ def open_pieces(
 ) -> ShardedRows:
     """Rows of files, read piece by piece within `limit` bytes."""
     team = local_team(rows, labels, sample_weight, limit)
-    return ShardedRows.of(team, rows.d, rows.short, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+    return ShardedRows.of(team, rows.d, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
 
 
 def local_team(rows: Source, labels: Labels, sample_weight: Any, limit: int) -> Local:
     """One shard for all rows, with bounds on their margins if there is memory for them."""
-    from numba import get_num_threads
-
-    count = int(get_num_threads())
+    count = threads()
     weight: Vector | None = None if sample_weight is None else check_weights(sample_weight, rows.n)
     per_row = 8 if weight is not None else 0
     block, runs = BLOCK * rows.d * rows.dtype.itemsize, len(leaves(0, rows.n, rows.n, rows.breaks)[1])

@@ -17,7 +17,7 @@ class Survey(NamedTuple):
     labels: NDArray[Any]  # different ones, ascending
     top: float  # longest row that has a weight
     squares: float  # Σ s_i (‖a_i‖/top)²
-    size: float  # Σ s_i
+    sizes: list[float]  # numbers whose exact sum is Σ s_i: the whole has then one sum, whatever the shards
     least: float  # the smallest s_i > 0
 
 
@@ -39,8 +39,6 @@ class Query(NamedTuple):
     tau: float
     shift: float = 0.0
     half: bool = False
-    fused: bool = False
-    short: bool = False  # a fused pass may work in float32
     fresh: bool = False  # trust no bound
     loss: bool = False
     sums: bool = True
@@ -66,7 +64,7 @@ class Answer:
     lost: float  # Σ s_i over wrong rows
     changed: bool
     read: int
-    whole: bool  # every row was read, and multiplied in float64
+    whole: bool  # every row was read
     nodes: Nodes | None  # None: as last time
     seconds: float
 

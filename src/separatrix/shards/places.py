@@ -1,4 +1,4 @@
-"""In which array or file each run of leaves lies, so that the kernels can have the rows from there."""
+"""In which array or file each run of leaves lies, so that the core can have the rows from there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Task(NamedTuple):
 
     @property
     def reads(self) -> bool:
-        """Whether rows must be read before a kernel can have them."""
+        """Whether rows must be read before the core can have them."""
         return self.held is None and self.file is None
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import blake2b
-from math import frexp
+from math import frexp, fsum
 from typing import Any, Protocol
 
 import numpy as np
 
-from separatrix.core.constants import SHORT_LEAST, SHORT_MOST
-from separatrix.core.rows import BLOCK, LEVELS, finish, put
+from separatrix.core.definition import BLOCK, hypot
+from separatrix.core.rows import Tree
 from separatrix.core.shard import products
 from separatrix.data.arrays import constant, power_near
 from separatrix.data.labels import join_labels, pick_classes
@@ -57,31 +57,31 @@ class ShardedRows:
     sparse = False
     whole = None
 
-    def __init__(self, team: Team, surveys: list[Survey], d: int, short: bool, intercept_scaling: Any) -> None:
-        self.team, self.surveys, self.d, self.given_short = team, surveys, d, short
+    def __init__(self, team: Team, surveys: list[Survey], d: int, intercept_scaling: Any) -> None:
+        self.team, self.surveys, self.d = team, surveys, d
         self.classes = pick_classes(join_labels([s.labels for s in surveys]))
-        self.n, self.size = team.bounds[-1], float(sum(s.size for s in surveys))
+        self.n, self.size = team.bounds[-1], fsum(part for s in surveys for part in s.sizes)
         self.least = min(s.least for s in surveys)
         top = max(s.top for s in surveys)
+        # Rounded otherwise for other shards; it is used only through the power of two that is nearest.
         squares = sum(s.squares * (s.top / top) ** 2 for s in surveys) if top > 0 else 0.0
         has_bias = intercept_scaling is not None
         self.bias = constant(intercept_scaling, top, np.sqrt(squares / self.size)) if has_bias else 0.0
-        self.R = float(np.hypot(top, self.bias))
+        self.R = float(hypot(np.array([top]), self.bias)[0])
         self.scale = 1.0 if self.R == 0 else power_near(self.R)
-        self.short = short and SHORT_LEAST < self.R < SHORT_MOST
         self.begun: Plan | None = None
         self.known: tuple[Vector, float] | None = None
 
     @classmethod
-    def of(cls, team: Team, d: int, short: bool, *, fit_intercept: bool, intercept_scaling: Any) -> ShardedRows:
+    def of(cls, team: Team, d: int, *, fit_intercept: bool, intercept_scaling: Any) -> ShardedRows:
         """The rows of a team, each looked at once: labels, lengths, and complaints about either."""
-        return cls(team, team.ask("survey"), d, short, intercept_scaling if fit_intercept else None)
+        return cls(team, team.ask("survey"), d, intercept_scaling if fit_intercept else None)
 
     def rescaled(self, intercept_scaling: Any) -> ShardedRows:
         """The same rows with another value of the constant column; themselves where there is no intercept."""
         if self.bias == 0:
             return self
-        other = ShardedRows(self.team, self.surveys, self.d, self.given_short, intercept_scaling)
+        other = ShardedRows(self.team, self.surveys, self.d, intercept_scaling)
         return self if other.bias == self.bias else other
 
     @property
@@ -143,13 +143,11 @@ class ShardedRows:
 
     def pull(self, w: Vector) -> Vector:
         """Σ w_i z_i: blocks summed where they are, added here in the canonical order."""
-        out = np.zeros(self.d + 2)
-        tree, at = np.zeros((LEVELS + 1, len(out))), np.full(LEVELS + 1, -1)
+        tree = Tree(self.d + 2)
         for sums in self.map(block_sums, w):
             for number, v in sums:
-                put(tree, at, 0, number, v)
-        finish(tree, at, LEVELS, out)
-        return out[:-1]
+                tree.put(0, number, v)
+        return tree.finish()[:-1]
 
     def fetch(self, idx: Index) -> tuple[HeldRows, Index]:
         """These rows from their shards, as rows of their own, and their numbers among these."""
@@ -192,8 +190,7 @@ def pick(first: int, piece: HeldRows, idx: Index) -> tuple[Any, Vector]:
 def digest(first: int, piece: HeldRows, probe: Vector) -> int:
     """Blocks enter one by one, by their numbers, so that the sum does not depend on who holds them."""
     total = 0
-    m = np.empty(piece.n)
-    products(piece.arrays, np.sign(piece.sign).astype(np.int8), 1.0, piece.bias, probe, m)
+    m = products(piece.arrays, piece.d, np.sign(piece.sign).astype(np.int8), 1.0, piece.bias, probe)
     for lo in range(0, piece.n, BLOCK):
         part = slice(lo, lo + BLOCK)
         of = blake2b(digest_size=16)

@@ -24,7 +24,7 @@ from separatrix.walking.engines import Engine, Gram, choose
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Recorder
 
-FORMAT = "separatrix checkpoint 1"
+FORMAT = "separatrix checkpoint 2"
 # What reading a torn file, or one that is something else, can end in.
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, TypeError, AttributeError)
 
@@ -65,16 +65,17 @@ class CheckpointError(ValueError):
 
 
 def describe(
-    rows: Rows, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder
+    rows: Rows, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder, arithmetic: str
 ) -> dict[str, Any]:
     """All that must be the same for a run to be continued."""
-    name, options = choose(engine, rows, method), engine if isinstance(engine, Gram) else Gram()
+    name, options = choose(engine, rows, method, arithmetic), engine if isinstance(engine, Gram) else Gram()
     return {
         "format": FORMAT,
         "method": method.name,
         "step size": float(method.gamma).hex(),
         "order": method.order,
         "engine": name,
+        "arithmetic": arithmetic,
         "cached columns": f"{options.slots(rows.n)} of {options.dtype}" if name == "gram" else None,
         "rows": rows.n,
         "columns of X": rows.d,

@@ -83,6 +83,7 @@ class Walk:
         checkpoint: Checkpoint | None = None,
         seed: int | None = None,
         average: bool = False,
+        arithmetic: str = "float64",
         progress: Callable[[int, int | None], Any] | None = None,
     ) -> None:
         self.rows, self.method, self.progress, self.told_at = rows, method, progress, 0.0
@@ -94,11 +95,13 @@ class Walk:
         self.shown: weakref.WeakSet[Iterate] = weakref.WeakSet()  # of this iterate, those that someone still has
         self.saved: Saved | None = None
         if checkpoint is not None:
-            header = describe(rows, method, engine, theta0, self.recorder)
+            header = describe(rows, method, engine, theta0, self.recorder, arithmetic)
             self.saved = restore(checkpoint, header, seed)
             seed = self.saved.seed
         seed = fresh_seed() if seed is None else seed
-        self.engine: Engine = make_engine(engine, rows, method, theta0, seed=seed, average=average)
+        self.engine: Engine = make_engine(
+            engine, rows, method, theta0, seed=seed, average=average, arithmetic=arithmetic
+        )
         if self.saved is not None and self.saved.state is not None and self.saved.rows is not None:
             self.engine.load(self.saved.state)
             self.recorder.rows = [tuple(row) for row in self.saved.rows.tolist()]

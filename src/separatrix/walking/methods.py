@@ -1,4 +1,4 @@
-"""The five algorithms of the paper, as NumPy defines them.
+"""The five algorithms of the paper: which weights, and what they are divided by.
 
 With φ = θ/γ the four batch methods are one update,
 
@@ -17,7 +17,6 @@ Source: A. Tyurin, "From Logistic Regression to the Perceptron Algorithm", AAAI-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, isinf, isnan
 from numbers import Real
@@ -26,9 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.core.definition import exp
+from separatrix.core.rule import Rule, underflow_shift
 from separatrix.reporting.hints import did_you_mean
 
-Vector = NDArray[np.float64]
+Vector = NDArray[Any]
 
 #            name                          logistic  normalized  one row at a time
 TABLE = {
@@ -50,38 +51,21 @@ class Method:
     normalized: bool = False
     order: str | None = None  # the perceptron's choice of the next wrong row; None for the batch methods
 
-    def log_weights(self, m: Vector) -> Vector:
-        """ln w_i, at margins m = Zφ; logarithms, so that ratios survive where every w_i underflows."""
-        if isinf(self.gamma):
-            return np.where(m <= 0, 0.0, -inf)  # w_i = 1[m_i ≤ 0]: only wrong rows pull
-        with np.errstate(over="ignore"):  # γ m_i = ±∞ gives w_i = 0 or 1
-            return -np.logaddexp(0.0, self.gamma * m)  # w_i = 1 / (1 + exp(γ m_i))
-
-    def step(self, Z: Any, phi: Vector, s: Vector, first: bool = False) -> Vector:
-        """(1/N) Σ s_i w_i z_i: the batch update itself, with sample weights s_i."""
-        log_w = self.log_weights(Z @ phi)
-        if first:
-            log_w = np.full(len(s), np.log(0.5))  # γ = ∞ from φ_0 = 0: the limit's first step has w_i = σ(0)
-        if not self.normalized:
-            return np.asarray(Z.T @ (s * np.exp(log_w)) / s.sum())  # N = n, or Σ s_i
-        top = log_w[s > 0].max()
-        w = s * np.exp(log_w - top) if top > -inf else 0 * s
-        return np.asarray(Z.T @ w / max(w.sum(), 1e-300))  # N = Σ s_i w_i
-
-    def walk(self, Z: Any, phi: Vector | None = None, s: Vector | None = None) -> Iterator[Vector]:
-        """φ_0, φ_1, φ_2, …: the definition every engine is tested against."""
-        n, d = Z.shape
-        phi = np.zeros(d) if phi is None else np.asarray(phi, dtype=np.float64)
-        s = np.ones(n) if s is None else s
-        first = isinf(self.gamma) and not phi.any()
-        while True:
-            yield phi
-            phi = phi + self.step(Z, phi, s, first)  # φ⁺ = φ + (1/N) Σ s_i w_i z_i
-            first = False
+    def weights(self, m: Vector, s: Vector, rule: Rule) -> Vector:
+        """s_i w_i at margins m = ZΦ, in the units of `rule`; past separation the cut is measured from the smallest."""
+        if isinf(rule.gamma):
+            return np.where(m <= 0, s, 0)  # w_i = 1[m_i ≤ 0]: only wrong rows pull
+        m = np.where(s > 0, m, m.dtype.type(np.inf))  # rows left out are as right as can be
+        gamma, low = m.dtype.type(rule.gamma), m.min()
+        shift = underflow_shift(rule, low)
+        w = exp(shift - gamma * m) if shift else 1 / (1 + exp(gamma * m))  # w_i = σ(-γ m_i)
+        return np.where(m <= m.dtype.type(rule.cut) / gamma + max(0, low), s * w, 0)
 
 
-def parse_method(name: str, step_size: float | None = None, order: str = "cyclic") -> Method:
+def parse_method(name: str | Method, step_size: float | None = None, order: str = "cyclic") -> Method:
     """The method of this name; `step_size` is γ in (0, ∞], for the logistic two (1 when not given)."""
+    if isinstance(name, Method):
+        return name
     if not isinstance(name, str) or name not in TABLE:
         raise ValueError(f"unknown method {name!r}{did_you_mean(name, TABLE)}; methods: {', '.join(TABLE)}.")
     logistic, normalized, rowwise = TABLE[name]

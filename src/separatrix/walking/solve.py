@@ -15,7 +15,7 @@ from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
 from separatrix.walking.checkpoint import Checkpoint
 from separatrix.walking.engines import Gram
 from separatrix.walking.loop import Walk
-from separatrix.walking.methods import parse_method
+from separatrix.walking.methods import Method, parse_method
 from separatrix.walking.run import Iterate, Run, Stop
 from separatrix.walking.trace import Recorder, check_record
 
@@ -25,7 +25,7 @@ WEIGHTLESS = "repeat rows, or use a batch method"
 def solve(
     X: Any,
     y: Any = None,
-    method: str = "lr-gd",
+    method: str | Method = "lr-gd",
     *,
     step_size: float | None = None,
     max_iter: int = 100_000,
@@ -43,6 +43,7 @@ def solve(
     order: str = "cyclic",
     sharpness: bool = False,
     memory_limit: int | str | None = None,
+    arithmetic: Literal["float64", "float32"] = "float64",
     progress: Callable[[int, int | None], Any] | None = None,
 ) -> Run:
     """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms.
@@ -64,9 +65,9 @@ def solve(
         Updates to make at most.
     max_epochs : int, optional
         Passes over the data to make at most: sweeps of the perceptron, updates of the others.
-    engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
+    engine : {"auto", "dense", "lazy", "gram", "numpy"} or Gram, default="auto"
         How the margins are kept up to date; the iterates are the same. `Gram(memory=…, dtype=…)` sets the options of
-        the last.
+        the engine of that name; "numpy" is the definition itself, without the compiled core.
     theta0 : array-like, optional
         Where to start, 0 by default.
     stop : "separated", None or callable, default="separated"
@@ -94,6 +95,10 @@ def solve(
         Also record λ_max of the Hessian (finite step sizes).
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
+    arithmetic : {"float64", "float32"}, default="float64"
+        The type of every product and sum. Rows stored as float32 are multiplied in float64 all the same; "float32", for
+        the batch methods on dense rows, is a definition of its own: faster where every row matters, with other
+        iterates, as reproducible. What is claimed of the result is checked in float64.
     progress : callable, optional
         Called at most ten times a second, and at the end, with the iteration and the number of rows on the wrong side,
         None where that is not known, as in the perceptron's sweeps: nothing is computed for it.
@@ -162,6 +167,7 @@ def solve(
             if checkpoint is None or isinstance(checkpoint, Checkpoint)
             else Checkpoint(checkpoint),
             seed=check_seed(random_state),
+            arithmetic=arithmetic,
             progress=progress,
         )
         walker.seconds += time.perf_counter() - began

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from math import exp, isinf, log, nan
+import sys
+from math import exp, frexp, isinf, nan
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.core.batch import Rule
-from separatrix.core.constants import UNDERFLOW
+from separatrix.core.rule import Rule, underflow_shift
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Rows, Vector
 from separatrix.data.sheet import Sheet
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
+
+LN2 = 0.6931471805599453
 
 
 class Engine(Protocol):
@@ -71,7 +73,8 @@ class Engine(Protocol):
 
 def rule_of(rows: Rows, method: Method) -> Rule:
     """The method in the kernels' units: Φ = unit·φ, gamma·ZΦ = γ·m̂."""
-    cut = 40.0 + log(rows.size / rows.least)  # dropped weights sum to under exp(-40) of Σ s_i w_i
+    # Dropped weights sum to under exp(-40) of Σ s_i w_i; ln(size/least) from above, by its exponent: no libm is asked.
+    cut = 40.0 + LN2 * frexp(min(rows.size / rows.least, sys.float_info.max))[1]
     gamma = method.gamma if isinf(method.gamma) else min(max(product(rows, method), 1e-300), 1e300)
     return Rule(gamma, cut, method.normalized)
 
@@ -128,10 +131,9 @@ def measure(
     )
 
 
-def unshift(rule: Rule, low: float) -> float:
-    """Undo the factor by which the kernels enlarge weights that would all underflow."""
-    x = rule.gamma * low if rule.normalized and not isinf(rule.gamma) and low > 0 else 0.0
-    return exp(-x) if x > UNDERFLOW else 1.0
+def unshift(rule: Rule, low: Any) -> float:
+    """Undo the factor by which the core enlarges weights that would all underflow; `low` as in `underflow_shift`."""
+    return exp(-underflow_shift(rule, low)) if low > 0 else 1.0
 
 
 def sharpness(sheet: Sheet, rule: Rule, Phi: Vector) -> float:

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from math import inf, isinf
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from separatrix.core import gram
 from separatrix.core.rows import norm
@@ -32,11 +28,9 @@ from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
 
 HISTORY = 32  # products remembered
-BATCH = 128  # columns computed in one pass over the data at most,
-MULTIPLE = 32  # filled up to a multiple of this,
-BLOCK_ROWS = 512  # by matrix products of this many rows
-SAVED = ("m", "start", "coef", "old_w", "old_q", "old_bits", "old_drift", "misses", "enough")
+SAVED = ("m", "start", "coef", "old_w", "old_q", "old_bits", "old_drift", "misses", "enough", "base_m", "base_coef")
 SAVED_SCALARS = ("t", "held", "next", "drift", "length2", "since", "half", "patience")
+SAVED_STRETCH = ("stretch", "k", "base_drift", "base_length2", "cross")
 SAVED_PRODUCT = ("near", "asked", "n_need", "grad2")  # whether this iterate's product is already in the memory
 SHORT_REFRESH = 100
 
@@ -112,12 +106,11 @@ class Cache:
         self.slot = np.full(n, -1, dtype=np.int64)
         self.owner = np.full(slots, -1, dtype=np.int64)
         self.used = np.full(slots, -1, dtype=np.int64)
-        self.ones = np.ones(n)
         self.computed = 0  # columns, over the life of the cache
         self.ever = np.zeros(n, dtype=bool)  # rows whose column was computed
         self.enough = np.full(n, gram.WORTH_IT, dtype=np.int64)
         self.misses = np.zeros(n, dtype=np.int64)  # those of the last run
-        self.vectors = np.zeros((BATCH, d + 2))
+        self.columns = gram.Columns(d)
 
     def compute(self, sheet: Sheet, rows: Index, t: int) -> None:
         """Columns of these rows, in place of those unused for longest; those in use at t stay."""
@@ -135,39 +128,10 @@ class Cache:
         self._fill(sheet, owner[held], held)
 
     def _fill(self, sheet: Sheet, rows: Index, slots: Index) -> None:
-        data = sheet.data
         self.computed += len(rows)
         self.ever[rows] = True
-        for lo in range(0, len(rows), BATCH):
-            batch, into = rows[lo : lo + BATCH], slots[lo : lo + BATCH]
-            self.vectors[len(batch) :] = 0.0
-            gram.dense_rows(data.rows, batch, len(batch), data.bias, data.sign, self.ones, self.vectors)
-            self._products(sheet, into)
-            self.owner[into], self.slot[batch] = batch, into
-
-    def _products(self, sheet: Sheet, slots: Index) -> None:
-        """Z times the batch of vectors, into these slots, by BLAS on blocks of rows.
-
-        Blocks are the same, batches are whole multiples of the tiles that BLAS works in, and BLAS runs on one thread
-        inside a block: so a column has the same bits whatever it is computed with and on however many threads.
-        """
-        n, X, data = sheet.rows.n, sheet.rows.X, sheet.data
-        count = -(-len(slots) // MULTIPLE) * MULTIPLE
-        vectors = np.ascontiguousarray(self.vectors[:count, :-2].T)
-        tail = data.bias * self.vectors[:count, -2]
-
-        def block(lo: int) -> None:
-            hi = min(lo + BLOCK_ROWS, n)
-            rows = X[lo:hi] if X.dtype == np.float64 else X[lo:hi].astype(np.float64)
-            part = np.ascontiguousarray((rows @ vectors).T)
-            part = (part + tail[:, None]) * data.sign[lo:hi]
-            for s, column in zip(slots, part, strict=False):
-                self.table[s, lo:hi] = column
-                if len(self.short):
-                    self.short[s, lo:hi] = column
-
-        with blas().limit(limits=1, user_api="blas"):
-            run_all(block, range(0, n, BLOCK_ROWS), data.threads)
+        self.columns.compute(sheet.stored, sheet.rows.sign, rows, slots, self.table, self.short, sheet.threads)
+        self.owner[slots], self.slot[rows] = rows, slots
 
     def shorten(self) -> None:
         """Keep the columns in float32 too, from now on."""
@@ -184,22 +148,6 @@ class Cache:
         self.used[self.owner >= 0] = 0
         without = ~self.ever & (self.misses > 0)
         self.enough[without] = np.maximum(self.enough[without], 2 * self.misses[without] + gram.WORTH_IT)
-
-
-@cache
-def blas() -> ThreadpoolController:
-    """The BLAS libraries loaded in this process."""
-    return ThreadpoolController()
-
-
-def run_all(work: Callable[[int], None], items: range, threads: int) -> None:
-    """Do the work for every item, on several threads where allowed."""
-    if threads == 1:
-        for item in items:
-            work(item)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, items))
 
 
 _caches: WeakKeyDictionary[HeldRows, Cache] = WeakKeyDictionary()
@@ -244,42 +192,27 @@ class GramEngine:
             self.cache.shorten()
         self.phi0 = start(rows, method, theta0)
         self._phi = self.phi0.copy()
-        self.state = gram.Gram(
-            m=np.zeros(n),
-            start=np.zeros(n),
-            coef=np.zeros(n),
-            w=np.zeros(n),
-            active=np.zeros(n, dtype=np.int64),
-            bits=np.zeros(-(-n // 64), dtype=np.uint64),
-            old_w=np.zeros((H, n)),
-            old_q=np.zeros((H, n)),
-            old_bits=np.zeros((H, -(-n // 64)), dtype=np.uint64),
-            old_drift=np.zeros(H),
-            cache=self.cache.table,
-            short=self.cache.short if finite else self.cache.short[:0],
-            slot=self.cache.slot,
-            used=self.cache.used,
-            misses=np.zeros(n, dtype=np.int64),
-            enough=self.cache.enough.copy(),
-            need=np.zeros(n, dtype=np.int64),
-            delta=np.zeros(n),
-            c=np.zeros(1, dtype=gram.CONTROL),
+        columns = self.cache
+        short = columns.short if finite else columns.short[:0]
+        enough = columns.enough.copy()
+        self.state = gram.State(
+            self.sheet.stored, self.sheet.signs, self.rule, H, columns.table, short, columns.slot, columns.used, enough
         )
-        self.cache.misses = self.state.misses
-        self.c = self.state.c[0]
-        self.c["longest"] = rows.r[rows.weight > 0].max()
+        columns.misses = self.state.misses
+        self.c = self.state.c
+        self.c.longest = rows.r[rows.weight > 0].max()
         exact = options.dtype == "float64"
-        self.c["column_error"] = self.sheet.dot_error if exact else 0.0
-        self.c["product_error"] = self.sheet.dot_error + self.sheet.sum_error
-        self.c["tiny"] = gram.NEGLIGIBLE if finite else 0.0
+        self.c.column_error = self.sheet.dot_error if exact else 0.0
+        self.c.product_error = self.sheet.dot_error + self.sheet.sum_error
+        self.c.tiny = gram.NEGLIGIBLE if finite else 0.0
         self.refresh()
         self.state.start[:] = self.state.m
-        self.c["half"] = isinf(method.gamma) and not self.phi0.any() and method.order is None
+        self.c.half = isinf(method.gamma) and not self.phi0.any() and method.order is None
 
     @property
     def t(self) -> int:
         """Updates made."""
-        return int(self.c["t"])
+        return int(self.c.t)
 
     @property
     def epoch(self) -> int:
@@ -289,28 +222,29 @@ class GramEngine:
     @property
     def errors(self) -> int | None:
         """Wrong rows at this iterate."""
-        return int(self.c["errors"])
+        return int(self.c.errors)
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
-        steps = int(min(steps, max(epoch - self.t, 0)))
-        end, sheet = self.t + steps, self.sheet
+        end = self.t + int(min(steps, max(epoch - self.t, 0)))
+        short = self.options.dtype == "float32"
         while True:
-            left = end - self.t
-            if self.options.dtype == "float32":
-                left = min(left, max(1, SHORT_REFRESH - int(self.c["since"])))
-            said = gram.advance(sheet.data, self.rule, self.state, left, stop, sheet.starts, sheet.parts, sheet.total)
+            upto = min(end, self.t + max(1, SHORT_REFRESH - self.c.since)) if short else end
+            said = self.state.advance(upto, stop, self.sheet.threads)
             if said == gram.COLUMNS:
-                self.cache.compute(sheet, self.state.need[: self.c["n_need"]].copy(), self.t)
-            elif said == gram.REFRESH or (self.options.dtype == "float32" and self.c["since"] >= SHORT_REFRESH):
+                self.compute_columns()
+            elif said == gram.REFRESH or (short and self.c.since >= SHORT_REFRESH):
                 self.refresh()
             elif self.t >= end or (stop and self.errors == 0):
                 return
 
+    def compute_columns(self) -> None:
+        """The columns that the core has asked for."""
+        self.cache.compute(self.sheet, self.state.need[: self.c.n_need].copy(), self.t)
+
     def refresh(self) -> None:
         """Φ from its coefficients, all margins anew."""
-        sheet = self.sheet
-        gram.refresh(sheet.data, self.state, self.phi0, self._phi, sheet.starts, sheet.parts, sheet.total)
+        self.state.refresh(self.phi0, self._phi, self.sheet.threads)
 
     def vector(self) -> Vector:
         """Φ, put together from its coefficients."""
@@ -339,16 +273,16 @@ class GramEngine:
         Where those squares have lost their digits to cancellation, the vectors are put together after all.
         """
         st, c, sheet = self.state, self.c, self.sheet
-        while not gram.product(sheet.data, st, sheet.starts, sheet.parts, sheet.total):
-            self.cache.compute(sheet, st.need[: c["n_need"]].copy(), self.t)
-        active = st.active[: c["n_active"]].copy()
-        low, reach = float(c["low"]), float(c["longest"])
+        while not st.product(sheet.threads):
+            self.compute_columns()
+        active = st.active[: c.n_active].copy()
+        low, reach = float(c.low), float(c.longest)
         with np.errstate(over="ignore"):
             length2 = float(st.coef @ (st.m + st.start)) + float(self.phi0 @ self.phi0)
         precise = length2 > 1e-8 * (reach * np.abs(st.coef).sum()) ** 2
         length = float(np.sqrt(length2)) if precise else norm(self.vector())
-        precise = c["grad2"] > 1e-8 * (reach * c["total"]) ** 2
-        grad = float(np.sqrt(c["grad2"])) if precise else norm(sheet.sum(active, st.w)[:-1])
+        precise = c.grad2 > 1e-8 * (reach * c.sum) ** 2
+        grad = float(np.sqrt(c.grad2)) if precise else norm(sheet.sum(active, st.w)[:-1])
         grad *= unshift(self.rule, low)
         return measure(self.rows, self.method, self.rule, st.m, active, low, length, grad)
 
@@ -359,26 +293,28 @@ class GramEngine:
     def save(self) -> dict[str, NDArray[Any]]:
         """All but the columns themselves, which are computed anew from the list of their rows."""
         state = {name: getattr(self.state, name).copy() for name in SAVED}
-        state |= {name: np.array(self.c[name]) for name in (*SAVED_SCALARS, *SAVED_PRODUCT)}
+        state |= {name: np.array(getattr(self.c, name)) for name in (*SAVED_SCALARS, *SAVED_STRETCH, *SAVED_PRODUCT)}
         return state | {"owner": self.cache.owner.copy(), "used": self.cache.used.copy()}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
         for name in SAVED:
-            getattr(self.state, name)[:] = state.get(name, getattr(self.state, name))  # older files have no `enough`
-        for name in SAVED_SCALARS:
-            self.c[name] = state[name][()]
+            getattr(self.state, name)[:] = state[name]
+        self._set(state, (*SAVED_SCALARS, *SAVED_STRETCH))
         self.cache.restore(self.sheet, state["owner"], state["used"])
-        self.c["evaluated"] = False
-        gram.evaluate(self.sheet.data, self.rule, self.state)
-        for name in SAVED_PRODUCT:
-            self.c[name] = state[name][()]
+        self.c.evaluated = 0
+        self.state.evaluate()
+        self._set(state, SAVED_PRODUCT)
+
+    def _set(self, state: dict[str, NDArray[Any]], names: tuple[str, ...]) -> None:
+        for name in names:
+            setattr(self.c, name, state[name].item())
 
     def stats(self) -> dict[str, int]:
         """Rows and columns read so far, columns held, and those of them that this run had to compute."""
         return {
-            "rows_read": int(self.c["rows_read"]),
-            "columns_read": int(self.c["columns_read"]),
+            "rows_read": int(self.c.rows_read),
+            "columns_read": int(self.c.columns_read),
             "columns": int((self.cache.owner >= 0).sum()),
             "columns_computed": self.cache.computed - self.computed_before,
         }

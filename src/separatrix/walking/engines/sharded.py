@@ -7,23 +7,26 @@ the shards. One message goes to every shard and back per iteration; where the wr
 
 from __future__ import annotations
 
+import ctypes
 from math import inf, isinf, nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.core.batch import underflow_shift
-from separatrix.core.constants import ENDLESS, FIRST_LOOK, SHORT_LEAST, SHORT_MOST, WORTH_A_LOOK
-from separatrix.core.rows import LEVELS, finish, norm, put
+from separatrix.core.constants import ENDLESS
+from separatrix.core.library import Stepper
+from separatrix.core.rows import Tree, norm
+from separatrix.core.rule import underflow_shift
+from separatrix.core.shard import DONE, EVALUATE, PULL, core, vector
 from separatrix.data.rows import Vector
 from separatrix.shards import Answer, Nodes, Query, ShardedRows, Swept
 from separatrix.walking.engines.base import rule_of, start, unit_of, unshift
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
 
-STATE = ("phi", "base", "step")
-SCALARS = ("t", "k", "half", "stepped", "fused")
+VECTORS = ("phi", "base", "step")
+SCALARS = ("t", "k", "half", "stepped")
 
 
 class _Sharded:
@@ -32,9 +35,10 @@ class _Sharded:
     def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, lazy: bool) -> None:
         self.name = rows.team.name
         self.rows, self.method = rows, method
+        core()  # without it there is nothing to do here
         self.rule = rule_of(rows, method)
         self.Phi = start(rows, method, theta0)
-        self.t = self.rows_read = 0
+        self.rows_read = 0
         self.slowest = 0.0  # Σ over iterations of the slowest shard's own seconds
         rows.begin(lazy=lazy, rowwise=method.order is not None)
 
@@ -60,13 +64,11 @@ class _Sharded:
 
     def total(self, nodes: list[Nodes]) -> Vector:
         """Σ w_i z_i and behind it Σ w_i, from the shards' groups of blocks in the canonical order."""
-        out = np.zeros(self.rows.d + 2)
-        tree, at = np.zeros((LEVELS + 1, len(out))), np.full(LEVELS + 1, -1)
+        tree = Tree(self.rows.d + 2)
         for levels, numbers, sums in nodes:
-            for level, number, v in zip(levels, numbers, sums, strict=True):
-                put(tree, at, level, number, v)
-        finish(tree, at, LEVELS, out)
-        return out
+            for level, number, v in zip(levels.tolist(), numbers.tolist(), sums, strict=True):
+                tree.put(level, number, v)
+        return tree.finish()
 
     def measured(self, answers: list[Answer], total: Vector, low: float) -> Measure:
         """The trace's numbers, as `engines.base.measure` gives them."""
@@ -91,24 +93,28 @@ class _Sharded:
 
 
 class ShardedEngine(_Sharded):
-    """The batch methods: `core.batch.advance` with its passes over the rows done by the shards."""
+    """The batch methods: the stepper is the core's (core/stepper.hpp), and the shards answer its questions."""
 
     def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
         super().__init__(rows, method, theta0, lazy)
-        D = rows.d + 1
-        self.base, self.step = np.zeros(D), np.zeros(D)
-        self.k = self.safe = self.patience = 0
-        self.half = isinf(method.gamma) and not self.Phi.any()
-        self.stepped = False  # the shards know the wrong set of the last step
-        self.many = self.fused = self.evaluated = False
-        self.current = False  # the answers belong to Φ
-        self.direct = False  # and come from a pass over all raw rows
-        self.changed = True
-        self.length = float(norm(self.Phi))
+        D, gamma = rows.d + 1, self.rule.gamma
+        self.vectors = {"phi": self.Phi, "base": np.zeros(D), "step": np.zeros(D)}
+        self.sum = np.zeros(D + 1)
+        half = isinf(gamma) and not self.Phi.any()
+        self.c = Stepper(D=D, gamma=gamma, normalized=self.rule.normalized, length=norm(self.Phi), half=half)
+        self.c.point(**self.vectors, total=self.sum)
+        self.tau = 0.0 if isinf(gamma) else self.rule.cut / gamma  # margins beyond it have no weight
+        self.current = -1  # the iterate that the answers belong to,
+        self.direct = -1  # and the last that all raw rows were asked about
         self.none = Nodes(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, rows.d + 2)))
         self.nodes: list[Nodes] = []
         self.answers: list[Answer] = []
         rows.team.rebuilt(self._restore)
+
+    @property
+    def t(self) -> int:
+        """Updates made."""
+        return int(self.c.t)
 
     @property
     def epoch(self) -> int:
@@ -118,132 +124,95 @@ class ShardedEngine(_Sharded):
     @property
     def errors(self) -> int:
         """Wrong rows at this iterate."""
-        return sum(a.errors for a in self.answers)
-
-    @property
-    def low(self) -> float:
-        """The smallest margin among the rows that were read."""
-        return min(a.low for a in self.answers)
+        return int(self.c.errors)
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
-        end = self.t + int(min(steps, max(epoch - self.t, 0)))
-        self._evaluate()
-        while self.t < end and not (stop and self.errors == 0):
-            if isinf(self.rule.gamma) and not self.half and self.stepped and not self.changed:
-                if self.k >= self.safe and self.k >= self.patience and end - self.t > WORTH_A_LOOK:
-                    self._foresee()
-                self._move(max(1, min(end - self.t, self.safe - self.k)))
+        c, end = self.c, self.t + int(min(steps, max(epoch - self.t, 0)))
+        c.answered = 0
+        while (question := core().walk(ctypes.byref(c), None, end, stop, 0)) != DONE:
+            if question == EVALUATE:
+                self._evaluate()
+            elif question == PULL:
+                self.sum[:] = self.total(self.nodes)
             else:
-                self._new_step()
-                self._move(1)
-            self._evaluate()
+                self._foresee()
+            c.answered = 1
 
-    def _evaluate(self) -> None:
-        """Ask the shards about Φ, unless the wrong set is foreseen."""
-        if self.evaluated:
-            return
-        self.evaluated = True
-        if 1 < self.k <= self.safe:
-            return
-        gamma = self.rule.gamma
-        tau = 0.0 if isinf(gamma) else self.rule.cut / gamma
-        self.fused = self.many
-        self._take(self.ask(self._query(tau, fused=self.fused)))
-        active = sum(a.active for a in self.answers)
-        if not isinf(gamma) and self.low > 0.0:  # separated: the cut is now measured from the smallest margin
-            self._past(tau)
-            self.many = False
-        else:
-            self.many = not isinf(gamma) and 3 * active > self.rows.n
+    def _evaluate(self, **more: Any) -> None:
+        """Ask the shards about Φ. Past separation the cut is measured from the smallest margin."""
+        self._take(self.ask(self._query(self.tau, **more)))
+        if not isinf(self.rule.gamma) and self.c.low > 0.0:
+            self._take(self.ask(self._past(self.rows.lowest(self.Phi))))
 
     def _query(self, tau: float, **more: Any) -> Query:
-        short = self.rows.short and SHORT_LEAST < self.length * self.rows.scale < SHORT_MOST
         loss = {"loss": True} if isinf(self.rule.gamma) else {}  # it costs nothing there
-        return Query(self.Phi, self.rule.gamma, tau, half=self.half, short=short and self.fused, **(loss | more))
+        return Query(self.Phi.copy(), self.rule.gamma, tau, half=bool(self.c.half), **(loss | more))
 
-    def _past(self, tau: float) -> None:
+    def _past(self, low: float, **more: Any) -> Query:
         """Past separation rows up to tau above the smallest margin pull."""
-        low = self.rows.lowest(self.Phi)
-        self._take(self.ask(self._query(tau + low, shift=float(underflow_shift(self.rule, low)))))
+        return self._query(self.tau + low, shift=underflow_shift(self.rule, low), **more)
 
     def _take(self, answers: list[Answer]) -> None:
         """Keep the answers; a shard whose wrong set has not changed leaves its sum out."""
         kept: list[Nodes | None] = [*self.nodes] or [None] * len(answers)
         found = [old if a.nodes is None else a.nodes for a, old in zip(answers, kept, strict=True)]
         self.nodes = [self.none if nodes is None else nodes for nodes in found]
-        self.changed = self.changed or any(a.changed for a in answers)
-        self.answers, self.current = answers, True
+        self.answers, self.current, c = answers, self.t, self.c
+        c.errors, c.low = sum(a.errors for a in answers), min(a.low for a in answers)
+        c.changed = c.changed or any(a.changed for a in answers)  # a second look at the same iterate forgets nothing
         if all(a.whole for a in answers):
-            self.direct = True
-            self.rows.remember(self.Phi, self.low)
-
-    def _new_step(self) -> None:
-        """step = unit/N Σ w_i z_i: the plain sum where N = n (Φ counts in n-ths), divided by Σw where N = Σw."""
-        out = self.total(self.nodes)
-        self.step = out[:-1] / out[-1] if self.rule.normalized and out[-1] > 0.0 else out[:-1].copy()
-        self.base = self.Phi.copy()
-        self.k, self.safe, self.patience = 0, 0, FIRST_LOOK
-        self.stepped = not self.half
-
-    def _move(self, hop: int) -> None:
-        """Φ = base + k·step, in one expression, so that the bits do not depend on where a stretch was interrupted."""
-        self.k += hop
-        self.t += hop
-        self.Phi = self.base + self.k * self.step
-        self.length = max(self.length, float(norm(self.Phi)))
-        self.half = self.evaluated = self.changed = self.current = self.direct = False
+            self.direct = self.t
+            self.rows.remember(self.Phi, c.low)
 
     def _foresee(self) -> None:
-        """How many more times the same step can be taken before the wrong set of any shard changes."""
-        stride = float(norm(self.step))
-        steps = min(self.rows.team.ask("horizon", self.Phi, self.step, self.length, stride))
+        """How often the step at hand can be taken before the wrong set of any shard changes."""
+        c, step = self.c, self.vectors["step"]
+        c.horizon = min(self.rows.team.ask("horizon", self.Phi.copy(), step.copy(), c.length, c.stride))
         self.rows_read += 2 * self.rows.n
-        self.safe = self.k + int(max(0.0, min(steps - 2.0, 1e18)))
-        self.patience = 2 * self.k
 
     def check(self) -> bool:
         """Whether every row is right, by a direct product with the raw rows."""
-        if self.direct:
-            return self.errors == 0
-        self.safe, self.many, self.fused = 0, False, False
-        tau = 0.0 if isinf(self.rule.gamma) else self.rule.cut / self.rule.gamma
-        self._take(self.ask(self._query(tau, fresh=True)))
+        if self.direct != self.t:
+            self.c.safe = self.c.ready = 0
+            self._evaluate(fresh=True)
         return self.errors == 0
 
     def measure(self) -> Measure:
         """The numbers of this iterate."""
-        gamma = self.rule.gamma
-        tau = 0.0 if isinf(gamma) else self.rule.cut / gamma
-        known = isinf(gamma) and self.current
-        answers = self.answers if known else self.ask(self._query(tau, loss=True, fused=self.fused))
+        finite = not isinf(self.rule.gamma)
+        known = not finite and self.current == self.t
+        answers = self.answers if known else self.ask(self._query(self.tau, loss=True))
         low = min(a.low for a in answers)
         if low > 0.0:  # rows right by the bound alone have not been looked at
             low = self.rows.lowest(self.Phi)
-        if low > 0.0 and not isinf(gamma):
-            answers = self.ask(self._query(tau + low, shift=float(underflow_shift(self.rule, low)), loss=True))
+        if low > 0.0 and finite:
+            answers = self.ask(self._past(low, loss=True))
         self._take(answers)
         return self.measured(answers, self.total(self.nodes), low)
 
     def _restore(self, k: int) -> None:
         """A shard that was built again has to know who was wrong when the present stretch began."""
         self.rows.restore(k)
-        if self.stepped:
-            self.rows.team.ask_one(k, "advance", Query(self.base, self.rule.gamma, 0.0, sums=False))
+        if self.c.stepped:
+            base = self.vectors["base"].copy()
+            self.rows.team.ask_one(k, "advance", Query(base, self.rule.gamma, 0.0, sums=False))
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Φ and the stretch it is on; margins are computed anew."""
-        return {name: getattr(self, "Phi" if name == "phi" else name).copy() for name in STATE} | {
-            name: np.array(getattr(self, name)) for name in SCALARS
+        return {name: vector.copy() for name, vector in self.vectors.items()} | {
+            name: np.array(getattr(self.c, name)) for name in SCALARS
         }
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
-        self.Phi, self.base, self.step = (state[name].copy() for name in STATE)
+        for name in VECTORS:
+            self.vectors[name][:] = state[name]
         for name in SCALARS:
-            setattr(self, name, state[name][()].item())
-        self.length = float(norm(self.Phi))
-        self.evaluated, self.safe, self.many, self.changed = False, 0, self.fused, False
+            setattr(self.c, name, int(state[name]))
+        self.c.stride, self.c.length = norm(self.vectors["step"]), norm(self.Phi)
+        self.c.evaluated = self.c.ready = self.c.safe = self.c.changed = 0
+        self.current = self.direct = -1
         for k in range(len(self.rows.team.bounds) - 1):
             self._restore(k)
 
@@ -258,7 +227,7 @@ class ShardedSweepEngine(_Sharded):
                 "use order='cyclic'."
             )
         super().__init__(rows, method, theta0, lazy)
-        self.epoch = self.position = self.clean = 0
+        self.t = self.epoch = self.position = self.clean = 0
         self.doubted_at = -1
 
     @property
@@ -274,7 +243,7 @@ class ShardedSweepEngine(_Sharded):
             first = team.bounds[k]
             at = self.position - first
             swept: Swept = team.ask_one(k, "sweep", self.Phi, at, self.clean, int(min(end - self.t, ENDLESS)))
-            self.Phi, self.clean = swept.phi, swept.clean
+            self.Phi, self.clean = vector(swept.phi, self.rows.d + 1), swept.clean
             self.t += swept.updates
             self.rows_read += swept.read
             self.position = first + swept.position

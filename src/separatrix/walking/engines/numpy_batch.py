@@ -1,0 +1,97 @@
+"""Engine `numpy`: the definition itself, for rows in memory. It needs nothing compiled, and takes any method."""
+
+from __future__ import annotations
+
+from math import inf, isinf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.core import definition
+from separatrix.data.memory import HeldRows
+from separatrix.data.rows import Vector
+from separatrix.walking.definition import Definition
+from separatrix.walking.engines.base import measure, rule_of, start, unit_of, unshift
+from separatrix.walking.methods import Method
+from separatrix.walking.trace import Measure
+
+
+class NumpyEngine:
+    """One run of the definition, step by step."""
+
+    name = "numpy"
+    seen_wrong = False
+
+    def __init__(self, rows: HeldRows, method: Method, theta0: Vector | None, *, kind: Any = np.float64) -> None:
+        self.rows, self.method = rows, method
+        self.rule = rule_of(rows, method)
+        X = rows.X.toarray() if rows.sparse else rows.X
+        X = X.astype(np.float32) if kind == np.float32 else X
+        Phi = start(rows, method, theta0).astype(kind)
+        self.run = Definition(method, self.rule, X, rows.sign, rows.weight, rows.bias, Phi)
+
+    @property
+    def t(self) -> int:
+        """Updates made."""
+        return self.run.t
+
+    @property
+    def epoch(self) -> int:
+        """Every update reads all rows."""
+        return self.run.t
+
+    @property
+    def errors(self) -> int:
+        """Wrong rows at this iterate."""
+        return int((self.run.m[self.run.s > 0] <= 0).sum())
+
+    def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
+        """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
+        end = self.t + int(min(steps, max(epoch - self.t, 0)))
+        while self.t < end and not (stop and self.errors == 0):
+            self.run.advance()
+
+    def use_threads(self, count: int) -> None:
+        """NumPy's loops have one."""
+
+    def phi(self) -> Vector:
+        """φ_t in the problem's own scale."""
+        return np.asarray(self.run.Phi.astype(np.float64) / unit_of(self.rows, self.method) * self.rows.scale)
+
+    def check(self) -> bool:
+        """Whether every row is right: its margins are direct products."""
+        return self.errors == 0
+
+    def measure(self) -> Measure:
+        """The numbers of this iterate."""
+        run = self.run
+        low = run.m[run.s > 0].min()
+        total = definition.pull(run.X, run.sign, run.bias, run.w).astype(np.float64)
+        grad = definition.norm(total[:-1]) * unshift(self.rule, low)
+        m, length = run.m.astype(np.float64), definition.norm(run.Phi.astype(np.float64))
+        return measure(self.rows, self.method, self.rule, m, run.active, float(low), length, grad)
+
+    def average(self) -> Vector | None:
+        """None: that is for the perceptron's sweeps."""
+        return None
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """Φ, the stretch it is on, and the last wrong set."""
+        run = self.run
+        known = np.zeros(0, dtype=np.int64) if run.last is None else run.last
+        scalars = {"t": run.t, "k": run.k, "half": run.half, "stepped": run.last is not None}
+        state = {"phi": run.Phi, "base": run.base, "step": run.step, "last": known}
+        return state | {name: np.array(value) for name, value in scalars.items()}
+
+    def load(self, state: dict[str, NDArray[Any]]) -> None:
+        """Back to a saved state."""
+        run = self.run
+        run.Phi, run.base, run.step = (state[name].copy() for name in ("phi", "base", "step"))
+        run.t, run.k, run.half = int(state["t"]), int(state["k"]), bool(state["half"])
+        run.last = state["last"].copy() if isinf(self.rule.gamma) and state["stepped"] else None
+        run.look()
+
+    def stats(self) -> dict[str, int]:
+        """Rows read so far."""
+        return {"rows_read": self.rows.n * (self.t + 1)}
