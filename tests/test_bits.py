@@ -69,8 +69,8 @@ FAMILIES = PROBLEMS | {
     "past a group": lambda: of_float32(noise(33_500, 3, 11)),
     "two rows": lambda: (np.array([[1.0, 2.0, -0.3], [0.1, 2.0, 0.7]]), np.array([-1.0, 1.0])),
     "one row": lambda: (np.array([[0.3, -1.7]]), np.array([-1.0])),
-    "fashion-mnist": lambda: of_float32(images("fashion-mnist", 300)),
-    "eurosat": lambda: images("eurosat", 120),
+    "fashion-mnist": lambda: of_float32(images("fashion-mnist", 100)),
+    "eurosat": lambda: images("eurosat", 24),
 }
 SHORT = ("whole numbers", "past a block", "past a group", "fashion-mnist")  # float32 holds their rows
 LARGE = ("past a group", "fashion-mnist", "eurosat")  # the definition takes milliseconds for a step
@@ -85,13 +85,12 @@ POINTS, FEWER, UPDATES = (1, 10, 100, 1000), (1, 10, 60), (1, 10, 100, 1000, 400
 
 
 def grid() -> list[Any]:
-    """Every problem with every method and all extras; in `make test` a third of the methods at most, with one extra."""
+    """Every problem with every method, each with one of the extras; in `make test` a third of the methods at most."""
     cases = []
     for (k, name), (j, walk), (i, extra) in product(enumerate(FAMILIES), enumerate(WALKS), enumerate(EXTRAS)):
-        if walk[0] == "perceptron" and "weights" in extra:
+        if (walk[0] == "perceptron" and i != 2 * (k % 2)) or (walk[0] != "perceptron" and (i - j // 3 - k) % 4):
             continue
-        sample = (j + k) % (6 if name in LARGE else 3) == 0 and (i - j // 3 - k) % 4 == 0
-        sample = sample or (walk[0] == "perceptron" and i == 2 * (k % 2))
+        sample = (j + k) % (12 if name in LARGE else 3) == 0 or walk[0] == "perceptron"
         marks = () if sample and not (walk[0] == "perceptron" and name in LARGE[1:]) else pytest.mark.long
         cases.append(pytest.param((name, *walk, extra), id=f"{name}-{walk[0]}-{walk[1]}-{extra}", marks=marks))
     return cases
@@ -144,7 +143,7 @@ def walked(engine: Any, rows: Any, method: str, gamma: float | None, threads: in
     how = parse_method(method, gamma)
     runner = make_engine(engine, rows, how, **more)
     runner.use_threads(threads)
-    points = UPDATES if method == "perceptron" else FEWER if rows.n * rows.d > 90_000 else POINTS
+    points = UPDATES if method == "perceptron" else FEWER if rows.n > 10_000 else POINTS
     seen = []
     for t in points:
         runner.advance(t - runner.t, method == "perceptron")
