@@ -192,6 +192,7 @@ def test_row_groups_in_which_no_row_is_due_are_not_decoded(tmp_path, monkeypatch
     X, y = X[order], y[order]
     path = parquet(tmp_path, X, y, 1_000)
     from separatrix.data import sources
+    from separatrix.shards import local
     from separatrix.walking import loop
 
     begun: list[int] = []
@@ -202,7 +203,8 @@ def test_row_groups_in_which_no_row_is_due_are_not_decoded(tmp_path, monkeypatch
         stream(self, source, group)
 
     monkeypatch.setattr(sources._Stream, "__init__", note)
-    monkeypatch.setattr(loop, "SLICE", 1e9)  # how far ahead a run looks does not depend on the machine then
+    monkeypatch.setattr(loop, "SLICE", 1e9)  # how far ahead a run looks does not depend on the machine then,
+    monkeypatch.setattr(local, "threads", lambda: 2)  # nor what is read together
     run = sx.solve(path, "label", "batch-perceptron", max_iter=400, record=None, memory_limit=LIMIT)
     assert len(begun) < 0.85 * 20 * run.n_iter
 
