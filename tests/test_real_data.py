@@ -40,6 +40,14 @@ def test_fashion_mnist_lr_gd_at_step_10_takes_2559_iterations(fashion):
     assert [sx.solve(X, y, "lr-gd", step_size=10.0, engine=e).n_iter for e in ("lazy", "gram")] == [2559, 2559]
 
 
+@pytest.mark.parametrize(("method", "count"), [("lr-gd", 2560), ("normalized-lr-gd", 3562)])
+def test_fashion_mnist_at_step_100_takes_the_same_iterations_on_every_machine(fashion, method, count):
+    X, y = fashion
+    runs = [sx.solve(X, y, method, step_size=100.0, engine=e, record=None) for e in ("dense", "lazy")]
+    assert [run.n_iter for run in runs] == [count, count]
+    assert np.array_equal(runs[0].phi, runs[1].phi)
+
+
 def test_fashion_mnist_at_step_100_is_as_chaotic_as_known(fashion):
     X, y = fashion
     rng = np.random.default_rng(0)
