@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import itertools
 import subprocess
@@ -22,7 +23,7 @@ from separatrix.walking.engines import gram as gram_engine
 from separatrix.walking.engines import make_engine
 from separatrix.walking.engines.gram import Cache
 from separatrix.walking.loop import Walk
-from separatrix.walking.methods import TABLE, parse_method
+from separatrix.walking.methods import TABLE, Method, parse_method
 
 
 def reference(X, y, name, gamma, steps):
@@ -340,3 +341,20 @@ def test_rows_of_nothing_but_zeros_use_up_the_budget(name, shape):
     run = sx.solve(np.zeros(shape), np.resize([-1, 1], shape[0]), name, max_iter=20)
     assert run.status == "max-iter" and not run.separated
     assert run.n_iter == 20 and not run.theta.any()
+
+
+def test_a_method_of_ones_own_runs_on_the_definition_and_nowhere_else():
+    @dataclasses.dataclass(frozen=True)
+    class Hinge(Method):
+        """w_i = 1[m_i ≤ 1]: rows that are right by little pull, too."""
+
+        def weights(self, m, s, rule):
+            return np.where(m <= 1.0, s, 0.0)
+
+    X, y = planted(80, 5, 0.05, 2)
+    run = sx.solve(X, y, Hinge("hinge", normalized=True), max_iter=3000)
+    assert run.engine == "numpy" and run.method == "hinge" and run.separated
+    plain = sx.solve(X, y, Method("mine", normalized=True), max_iter=3000)  # weights of the table
+    assert np.array_equal(plain.phi, sx.solve(X, y, "normalized-batch-perceptron", max_iter=3000).phi)
+    with pytest.raises(ValueError, match='takes the methods of the table; rows in memory take engine="numpy"'):
+        sx.solve(X, y, Hinge("hinge"), engine="lazy")
