@@ -19,8 +19,9 @@ reproduce: $(VENV)/installed
 # The compiled core alone, into src/separatrix/core; what has not changed is not compiled again.
 core: $(LIBRARY)
 
+# A process for every processor, whole files to each: half the time on two.
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # What `make test` has a sample of: all 3,000 small problems, hundreds of megabytes in files and in memory, larger image
 # problems, benchmarks; and killed processes. The sanitizers first.
