@@ -31,8 +31,8 @@ def idx(array, *, magic=None):
 def mnist(tmp_path):
     folder = tmp_path / "mnist"
     folder.mkdir()
-    (folder / "train-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(LABELS)))
-    (folder / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(IMAGES)))
+    (folder / "train-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(LABELS), mtime=0))
+    (folder / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(IMAGES), mtime=0))
     return tmp_path
 
 
@@ -42,7 +42,7 @@ def cifar(tmp_path):
     folder.mkdir()
     records = np.random.default_rng(1).integers(0, 256, size=(6, CIFAR_RECORD), dtype=np.uint8)
     records[:, 0] = [1, 0, 0, 1, 1, 0]
-    (folder / "cifar-10-class01-train.bin.gz").write_bytes(gzip.compress(records.tobytes()))
+    (folder / "cifar-10-class01-train.bin.gz").write_bytes(gzip.compress(records.tobytes(), mtime=0))
     return tmp_path, records
 
 
@@ -119,7 +119,7 @@ def test_all_ten_classes_come_in_file_order(mnist):
     np.testing.assert_array_equal(y, LABELS)
     np.testing.assert_array_equal(X, (IMAGES.reshape(len(LABELS), -1) / 255).astype(np.float32))
     for part, array in (("labels-idx1", LABELS[::-1].copy()), ("images-idx3", IMAGES[::-1].copy())):
-        (mnist / "mnist" / f"t10k-{part}-ubyte.gz").write_bytes(gzip.compress(idx(array)))
+        (mnist / "mnist" / f"t10k-{part}-ubyte.gz").write_bytes(gzip.compress(idx(array), mtime=0))
     X_test, y_test = load_ten("mnist", part="test", scale="signed", dtype=np.float64, data_dir=mnist)
     np.testing.assert_array_equal(y_test, LABELS[::-1])
     np.testing.assert_array_equal(X_test, 2.0 * IMAGES[::-1].reshape(len(LABELS), -1) / 255 - 1)
@@ -207,13 +207,13 @@ def test_a_missing_file_is_named(mnist):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(idx(IMAGES, magic=2049)), "does not start with 2051"),
-        (gzip.compress(idx(IMAGES)[:-1]), "has 63 bytes, its header promises 64"),
-        (gzip.compress(idx(IMAGES) + b"\0"), "has 65 bytes, its header promises 64"),
-        (gzip.compress(b"\0\0"), "does not start with 2051"),
-        (gzip.compress(idx(IMAGES))[:-9], "no whole gzip file"),
+        (gzip.compress(idx(IMAGES, magic=2049), mtime=0), "does not start with 2051"),
+        (gzip.compress(idx(IMAGES)[:-1], mtime=0), "has 63 bytes, its header promises 64"),
+        (gzip.compress(idx(IMAGES) + b"\0", mtime=0), "has 65 bytes, its header promises 64"),
+        (gzip.compress(b"\0\0", mtime=0), "does not start with 2051"),
+        (gzip.compress(idx(IMAGES), mtime=0)[:-9], "no whole gzip file"),
         (b"not gzip at all", "no whole gzip file"),
-        (gzip.compress(idx(IMAGES[:5])), "5 images but 8 labels"),
+        (gzip.compress(idx(IMAGES[:5]), mtime=0), "5 images but 8 labels"),
     ],
     ids=["magic", "short", "long", "no header", "torn gzip", "no gzip", "fewer images"],
 )
@@ -242,7 +242,7 @@ def test_cifar_records_are_a_label_and_its_pixels(cifar):
 def test_a_malformed_cifar_file_gets_one_clear_sentence(cifar, damage, message):
     folder, records = cifar
     path = folder / "cifar-10" / "cifar-10-class01-train.bin.gz"
-    path.write_bytes(gzip.compress(damage(records.tobytes())))
+    path.write_bytes(gzip.compress(damage(records.tobytes()), mtime=0))
     with pytest.raises(ValueError, match=message):
         load("cifar-10", data_dir=folder)
 
