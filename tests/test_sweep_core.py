@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, random_array
 
 from separatrix.core.library import SETS, library, serving
 from separatrix.data.memory import hold
+from separatrix.walking.engines import make_engine
 from separatrix.walking.engines.numpy_perceptron import NumpySweepEngine
 from separatrix.walking.engines.perceptron import SweepEngine, sweep_together
 from separatrix.walking.methods import ORDERS, parse_method
@@ -206,7 +207,8 @@ def test_a_random_order_stands_still_only_where_every_row_is_right():
         X = rng.standard_normal((12, 3))
         y = np.where(X @ rng.standard_normal(3) > 0, 1, -1)
         if abs(y.sum()) < len(y):
-            for engine in engines(X, y, "random", intercept=False):
+            columns = make_engine("gram", hold(X, y), parse_method("perceptron", order="random"), seed=seed)
+            for engine in (*engines(X, y, "random", intercept=False), columns):
                 engine.advance(10**6, False)
                 assert engine.t == 10**6 and engine.sheet.lowest(engine.phi()) > 0
 

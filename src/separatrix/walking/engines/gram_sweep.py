@@ -65,6 +65,8 @@ class GramSweepEngine(GramEngine):
                 self.refresh()
             if self.epoch > before and self.method.order != "most-wrong":
                 self._fresh_order()
+            if not stop and self.method.order == "random" and self.errors == 0:
+                self.check()  # n rows in a row need not be all rows where the order has changed
         if not stop and self.errors == 0:
             self.p.t = end
 
