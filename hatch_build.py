@@ -78,7 +78,7 @@ def build(folder: Path, *options: str) -> Path:
     return folder / f"libseparatrix{SUFFIX}"
 
 
-class CoreHook(BuildHookInterface):  # type: ignore[type-arg]
+class CoreHook(BuildHookInterface):  # type: ignore[type-arg]  # of a configuration that is not used
     """The library in the wheel, which any Python 3 of the platform can load; beside the sources if editable."""
 
     def dependencies(self) -> list[str]:

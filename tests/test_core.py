@@ -309,7 +309,7 @@ def test_these_tests_call_every_entry_of_the_library(monkeypatch, tmp_path):
     assert lib.face() == FACE and lib.size(len(RECORDS)) == -1 and all(lib.size(k) > 0 for k in range(len(RECORDS)))
     X, y = rng_of(0).standard_normal((50, 4)), np.resize([-1.0, 1.0], 50)
     rows, how = hold(X, y), parse_method("perceptron")
-    sweep_together([make_engine("lazy", rows, how) for _ in range(3)])  # type: ignore[misc]
+    sweep_together([make_engine("lazy", rows, how) for _ in range(3)])
     facts = shard.keep(4, sign=np.ones(4, dtype=np.int8), r=np.ones(4, np.float32), reach=np.ones(4, np.float32),
                        far=np.ones(4, np.float32), s=None, wrong=np.zeros(4, np.uint8))  # fmt: skip
     assert shard.any_due(facts, Ask(tau=0.5, path=1.0, line=1.0), 0, 4)

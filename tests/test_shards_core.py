@@ -187,4 +187,4 @@ def test_without_the_compiled_core_rows_elsewhere_are_refused_in_one_sentence():
     code = "from far import scattered, uneven\nscattered(*uneven(600, 4, 1), 2)"
     environment = os.environ | {"SEPARATRIX_SIMD": "numpy", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
-    assert done.stderr.splitlines()[-1].startswith("ValueError: rows in files and on clusters need the compiled core")
+    assert done.stderr.splitlines()[-1].startswith("ValueError: the compiled core is not here: build it")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core import library
-from separatrix.core.library import Place, Signs, address
+from separatrix.core.library import Place, Signs, address, core
 from separatrix.core.rows import Index, Stored, Vector
 from separatrix.core.rule import Rule
 
@@ -22,14 +22,6 @@ WORTH_IT = 2  # misses from which a row's column is worth computing
 NEGLIGIBLE = 1e-14  # changes of weight below this part of the mean wait for the next refresh, at finite γ
 BATCH = 128  # columns computed in one pass over the data at most,
 ABREAST = 16  # of sparse rows so many at once, as in gram_columns.hpp
-
-
-def core() -> Any:
-    """The compiled library; an error where there is none."""
-    lib = library.library()
-    if lib is None:
-        raise RuntimeError('the gram engine needs the compiled core (make core); engine="dense" walks without it.')
-    return lib
 
 
 class Columns:

@@ -227,6 +227,17 @@ def library() -> Any:
     return lib
 
 
+def core() -> Any:
+    """The library where nothing else will do; one sentence where there is none."""
+    lib = library()
+    if lib is None:
+        raise ValueError(
+            "the compiled core is not here: build it (make core), and leave SEPARATRIX_SIMD=numpy out; "
+            'rows in memory take engine="numpy".'
+        )
+    return lib
+
+
 def serving() -> str:
     """The instruction set that serves; "numpy" where nothing compiled does."""
     lib = library()

@@ -9,24 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.definition import BLOCK
-from separatrix.core.library import Ask, Bounds, Facts, Sweep, address, library
+from separatrix.core.library import Ask, Bounds, Facts, Sweep, address, core
 from separatrix.core.rows import Index, Stored, Vector
 
 ERRORS, ACTIVE, LOW, LOSS, LOST, CHANGED, READ = range(7)  # what is counted in a leaf
 COUNTS = 7
 DONE, EVALUATE, PULL, FORESEE = range(4)  # what `walk` ends with: nothing, or a question about the rows
 KINDS = {"sign": np.int8, "s": np.float64, "r": np.float32, "reach": np.float32, "far": np.float32, "wrong": np.uint8}
-
-
-def core() -> Any:
-    """The compiled core, without which rows elsewhere cannot be read."""
-    lib = library()
-    if lib is None:
-        raise ValueError(
-            "rows in files and on clusters need the compiled core; build it (make core) and leave "
-            "SEPARATRIX_SIMD=numpy out, or load the rows into memory."
-        )
-    return lib
 
 
 def keep(n: int, **arrays: NDArray[Any] | None) -> Facts:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from math import inf
-from typing import Any
 
 import numpy as np
 
-from separatrix.core.library import POINTER, Perceptron, Sweep, address, library
+from separatrix.core.library import POINTER, Perceptron, Sweep, address, core
 from separatrix.core.rows import Index, Stored, Vector
 
 LINE = 64  # bytes of a line of the cache, and of the widest register
@@ -45,7 +44,7 @@ class Walker:
 
     def set_anchor(self) -> None:
         """Measure distances from here."""
-        _core().set_anchor(ctypes.byref(self.record), len(self.phi))
+        core().set_anchor(ctypes.byref(self.record), len(self.phi))
 
     def forget(self) -> None:
         """Pass no row by until it was seen again."""
@@ -57,13 +56,13 @@ class Walker:
         `order` lists the rows in this sweep's order; None: as they are stored.
         """
         where = _place(order, self.stored.n)
-        _core().sweep(ctypes.byref(self.stored.record), ctypes.byref(self.record), where, steps, self.lazy)
+        core().sweep(ctypes.byref(self.stored.record), ctypes.byref(self.record), where, steps, self.lazy)
 
     def most_wrong(self, every: Index, steps: int, threads: int) -> None:
         """Up to `steps` updates, each with the row of smallest margin (the lowest index on ties), while that is ≤ 0."""
         stored, where = self.stored, _place(every, self.stored.n)
         ends = steps, self.lazy, threads, stored.width
-        _core().most_wrong(ctypes.byref(stored.record), ctypes.byref(self.record), where, *ends)
+        core().most_wrong(ctypes.byref(stored.record), ctypes.byref(self.record), where, *ends)
 
 
 def sweep_all(walkers: Sequence[Walker], order: Index | None, lo: int, hi: int, threads: int) -> None:
@@ -75,12 +74,12 @@ def sweep_all(walkers: Sequence[Walker], order: Index | None, lo: int, hi: int, 
         raise ValueError(f"places of a sweep must lie in 0 … {first.stored.n}, got {lo} … {hi}.")
     each = (POINTER * len(walkers))(*(ctypes.addressof(w.record) for w in walkers))
     where = _place(order, first.stored.n)
-    _core().sweep_all(ctypes.byref(first.stored.record), each, len(walkers), where, first.lazy, lo, hi, threads)
+    core().sweep_all(ctypes.byref(first.stored.record), each, len(walkers), where, first.lazy, lo, hi, threads)
 
 
 def reached(c: Sweep, D: int) -> float:
     """How far φ (of D entries) is from the anchor, and slack for the rounding of dot products and distances."""
-    return float(_core().reached(ctypes.byref(c), D))
+    return float(core().reached(ctypes.byref(c), D))
 
 
 def aligned(size: int) -> Vector:
@@ -99,10 +98,3 @@ def _place(order: Index | None, n: int) -> int | None:
     if n and not (0 <= order.min() and order.max() < n):
         raise ValueError(f"row numbers must lie in 0 … {n - 1}, got {order.min()} … {order.max()}.")
     return address(order)
-
-
-def _core() -> Any:
-    lib = library()
-    if lib is None:
-        raise RuntimeError('the compiled core is not here; rows in memory take engine="numpy".')
-    return lib

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from separatrix.core import shard as kernel
 from separatrix.core.constants import UNIT
 from separatrix.core.definition import BLOCK, hypot
-from separatrix.core.library import Ask, Bounds, Sweep
+from separatrix.core.library import Ask, Bounds, Sweep, core
 from separatrix.core.rows import Stored, Tree, distance, norm
 from separatrix.data.arrays import complain_about_row, exact_parts
 from separatrix.data.labels import Labels, join_labels, read_labels
@@ -49,7 +49,7 @@ class Shard:
         lazy: bool = True,
         threads: int = 1,
     ) -> None:
-        kernel.core()  # without it there is nothing to do here
+        core()  # without it there is nothing to do here
         self.source, self.labels, self.first, self.total = rows, labels, first, total
         self.n, self.d, self.keeps = rows.n, rows.d, lazy
         self.weight = NONE if weight is None else np.require(weight, np.float64, ["C", "A"])

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.constants import ENDLESS
-from separatrix.core.library import Stepper
+from separatrix.core.library import Stepper, core
 from separatrix.core.rows import Tree, norm
 from separatrix.core.rule import underflow_shift
-from separatrix.core.shard import DONE, EVALUATE, PULL, core, vector
+from separatrix.core.shard import DONE, EVALUATE, PULL, vector
 from separatrix.data.rows import Vector
 from separatrix.shards import Answer, Nodes, Query, ShardedRows, Swept
 from separatrix.walking.engines.base import rule_of, start, unit_of, unshift
