@@ -26,13 +26,14 @@ from separatrix.deciding import exact
 from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.kind import prove_kind
 from separatrix.deciding.relations import independent_columns
+from separatrix.deciding.search import Case
 from zoo import small_problem
 
 F = Fraction
 
 
 def prove(X, y, intercept=False, budget=UNLIMITED):
-    return prove_kind(hold(X, y, fit_intercept=intercept), budget)
+    return prove_kind(Case(hold(X, y, fit_intercept=intercept), budget))
 
 
 def face_data(seed=0):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import fsum, lcm
+from math import fsum, inf, lcm
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,14 @@ def as_integers(values: Sequence[Any] | Vector) -> list[int]:
     ratios = [(f.numerator, f.denominator) if isinstance(f, Fraction) else float(f).as_integer_ratio() for f in values]
     common = lcm(*(q for _, q in ratios)) if ratios else 1
     return [p * (common // q) for p, q in ratios]
+
+
+def nearest(value: Any) -> float:
+    """The nearest float64, infinite beyond its range."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
 
 
 def as_floats(whole: list[int]) -> Vector:

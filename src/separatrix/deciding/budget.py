@@ -6,12 +6,15 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+PACE = 2e9  # products a second that any machine of today does
+
 
 @dataclass(frozen=True)
 class Budget:
     """Limits that every tool of a decision keeps to; less may leave it undecided, never wrong.
 
     deadline : when to give up, by `time.perf_counter`; None for never
+    insist : on the bits: no verdict within rounding, and rational arithmetic for as long as it takes
     tiny : n D min(n, D), the work of one exact elimination, up to which rational arithmetic comes first
     exact : and up to which it is tried at all
     part : the same for part of a larger problem, not worth long arithmetic
@@ -20,16 +23,18 @@ class Budget:
     """
 
     deadline: float | None = None
-    tiny: int = 20_000
-    exact: int = 20_000_000
+    insist: bool = False
+    tiny: int = 8_000
+    exact: int = 30_000
     part: int = 50_000
     eliminated: int = 100_000
     entries: int = 100_000_000
 
     @classmethod
-    def within(cls, time_limit: float | None) -> Self:
-        """So many seconds from now, or as long as it takes."""
-        return cls() if time_limit is None else cls(deadline=time.perf_counter() + time_limit)
+    def within(cls, time_limit: float | None, *, exact: bool = False) -> Self:
+        """So many seconds from now, or as long as it takes; `exact` insists on the bits."""
+        deadline = None if time_limit is None else time.perf_counter() + time_limit
+        return cls(deadline, exact, exact=20_000_000) if exact else cls(deadline)
 
     @property
     def late(self) -> bool:
@@ -40,6 +45,11 @@ class Budget:
     def left(self) -> float | None:
         """Seconds until the deadline."""
         return None if self.deadline is None else max(self.deadline - time.perf_counter(), 1e-3)
+
+    def affordable(self, most: int) -> int:
+        """Products of one step that cannot be cut short: at most so many, and fewer where time is short."""
+        left = self.left
+        return most if left is None else min(most, int(left * PACE))
 
     def for_part(self) -> Self:
         """The budget for part of a problem."""

@@ -41,6 +41,27 @@ def claim_weights(
     return claim(rows, Claim.OVERLAP if everywhere else Claim.INSEPARABLE, **parts)
 
 
+def claim_quasi_complete(
+    rows: HeldRows, weights: Proof, theta: Vector, K: Index, relations: Relations
+) -> Proof | None:
+    """A proof of inseparability with a θ ≥ 0: θ_K = -Mθ_N in rational numbers is zero on the face exactly."""
+    exact = [Fraction(0)] * len(theta)
+    for j in np.setdiff1d(np.arange(len(theta)), K).tolist():
+        exact[j] = Fraction(float(theta[j]))
+    for j, terms in relations.items():
+        for k, c in terms.items():
+            exact[k] -= c * exact[j]
+    return claim(
+        rows,
+        Claim.QUASI_COMPLETE,
+        theta=tuple(exact),
+        rows=weights.rows,
+        weights=weights.weights,
+        columns=weights.columns,
+        relations=weights.relations,
+    )
+
+
 def claim_of_all(rows: HeldRows, proof: Proof, J: Index, columns: Index) -> Proof | None:
     """A proof that the rows J on these columns are inseparable as one about all rows and columns."""
     if proof.claim is Claim.SEPARABLE or proof.rows is None:

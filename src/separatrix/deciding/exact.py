@@ -15,7 +15,8 @@ import time
 from collections.abc import Sequence
 from fractions import Fraction
 from importlib.util import find_spec
-from math import gcd
+from math import gcd, lcm
+from typing import Any
 
 Row = list[int]
 
@@ -231,3 +232,43 @@ def _flint_solve(A: Sequence[Row], B: Sequence[Row]) -> list[list[Fraction]] | N
     except ZeroDivisionError:
         return None
     return [[Fraction(int(v.p), int(v.q)) for v in line] for line in X.tolist()]
+
+
+def kernel_pair(Z: Sequence[Row], floats: Any) -> tuple[list[Fraction], list[Fraction]] | None:
+    """The pair of `face` where Zᵀλ = 0 has one solution at most but for a factor, D ≥ n - 1 columns; else None.
+
+    Without a solution of one sign any margins m > 0 orthogonal to λ can be had, Zθ = m.
+    """
+    from scipy.linalg import qr
+
+    n, width = len(Z), len(Z[0])
+    r = min(n, width)
+    columns = sorted(qr(floats, mode="economic", pivoting=True)[2][:r].tolist())
+    order = qr(floats[:, columns].T, mode="economic", pivoting=True)[2].tolist()  # a last row that the others span
+    square = [[Z[i][j] for j in columns] for i in order[:r]]
+    lam = [Fraction(0)] * n
+    if n > width:
+        last = solve_system(list(map(list, zip(*square, strict=True))), [[-Z[order[-1]][j]] for j in columns])
+        if last is None:
+            return None
+        for i, line in zip(order, [*last, [Fraction(1)]], strict=True):
+            lam[i] = line[0]
+    if all(w <= 0 for w in lam):
+        lam = [-w for w in lam]
+    m = [Fraction(1)] * n
+    if all(w >= 0 for w in lam):
+        m = [Fraction(int(w == 0)) for w in lam]
+    else:  # positive and orthogonal to λ
+        up = sum((w for w in lam if w > 0), Fraction(0))
+        down = sum((-w for w in lam if w < 0), Fraction(0))
+        m = [down if w > 0 else up if w < 0 else Fraction(1) for w in lam]
+        lam = [Fraction(0)] * n
+    scale = lcm(*(v.denominator for v in m))
+    theta = [Fraction(0)] * width
+    if any(m):
+        solution = solve_system(square, [[int(m[i] * scale)] for i in order[:r]])
+        if solution is None:
+            return None
+        for j, line in zip(columns, solution, strict=True):
+            theta[j] = line[0]
+    return theta, lam

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from separatrix.certify import Claim, Proof
 from separatrix.certify.check import slack
-from separatrix.certify.reader import Reader, gamma
-from separatrix.data.memory import HeldRows
+from separatrix.certify.reader import Reader, as_floats, as_integers, gamma
+from separatrix.data.memory import hold_signed
 from separatrix.data.rows import Index, Vector
-from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.newton import NewtonPath
 from separatrix.deciding.relations import independent_columns
-from separatrix.deciding.scaling import equilibrated
+from separatrix.deciding.search import Case, from_pair, pair_of
 
 CHANGE = 1e-12
 TRIES = 60  # Newton steps towards a sturdier separator
@@ -33,19 +32,16 @@ def rounded(A: Vector) -> NDArray[np.bool_]:
     return np.asarray(significand != np.rint(significand))
 
 
-def is_fragile(rows: HeldRows, proof: Proof, budget: Budget = UNLIMITED, *, kind: bool = False) -> bool:
+def is_fragile(case: Case, proof: Proof, *, kind: bool = False) -> bool:
     """Whether the verdict (with `kind` also the kind) could turn under such a change."""
-    reader = Reader(rows)
     if proof.claim is Claim.SEPARABLE:
-        return not _sturdy_separator(rows, reader, proof, budget)
-    if proof.rows is None or proof.weights is None or len(proof.rows) * reader.D > budget.entries:
+        return not _sturdy_separator(case, proof)
+    if proof.rows is None or proof.weights is None or len(proof.rows) * case.reader.D > case.budget.entries:
         return True  # nothing was shown
-    if not _sturdy_weights(reader, proof, np.array(proof.rows, dtype=np.int64), budget):
+    if not _sturdy_weights(case, proof):
         return True
     if kind and proof.claim is Claim.QUASI_COMPLETE and proof.theta is not None:
-        theta = np.array([float(t) for t in proof.theta])
-        face = reader.signs(proof.theta) == 0
-        return not survives(reader, theta, np.flatnonzero(~face)) or _touched(reader, theta, np.flatnonzero(face))
+        return not _sturdy_direction(case, proof)
     return False
 
 
@@ -81,32 +77,76 @@ def _touched(reader: Reader, theta: Vector, rows: Index) -> bool:
     )
 
 
-def _sturdy_separator(rows: HeldRows, reader: Reader, proof: Proof, budget: Budget) -> bool:
-    every = np.arange(reader.n)
-    if survives(reader, np.array([float(t) for t in proof.theta or ()]), every):
+def _sturdy_separator(case: Case, proof: Proof) -> bool:
+    """Whether some separator survives: the proof's, that of the pair, or one on the way to the widest margin."""
+    reader, every = case.reader, np.arange(case.reader.n)
+    if survives(reader, as_floats(as_integers(proof.theta or ())), every):
         return True
-    scaled = equilibrated(rows)
+    pair = None if case.budget.late else pair_of(case)
+    if pair is not None and not pair.face.any() and survives(reader, pair.theta * case.scaled.kappa[: reader.D], every):
+        return True
     with np.errstate(all="ignore"):
-        for step in NewtonPath(scaled).steps_on():
-            if step.lowest > 0 and survives(reader, (step.theta * scaled.kappa)[: reader.D], every):
+        for step in NewtonPath(case.scaled).steps_on():
+            if step.lowest > 0 and survives(reader, (step.theta * case.scaled.kappa)[: reader.D], every):
                 return True
-            if step.steps >= TRIES or budget.late or not np.isfinite(step.theta).all():
+            if step.steps >= TRIES or case.budget.late or not np.isfinite(step.theta).all():
                 break
     return False
 
 
-def _sturdy_weights(reader: Reader, proof: Proof, rows: Index, budget: Budget) -> bool:
-    """Whether Gordan weights exist on these rows whatever the change."""
-    lam = proof.float_weights
-    if not np.isfinite(lam).all() or not (lam > 0).all():
-        return not rounded(reader.dense(rows, np.arange(reader.D))).any()
-    relations: Mapping[int, Mapping[int, Any]]
-    if proof.columns is None:
-        if not rounded(reader.dense(rows, np.arange(reader.D))).any():
-            return True
-        K, relations = independent_columns(reader, rows, budget=budget)
-    else:
-        K, relations = np.array(proof.columns, dtype=np.int64), proof.relations
+def _sturdy_direction(case: Case, proof: Proof) -> bool:
+    """Whether some θ is positive off the face and zero on it whatever the change.
+
+    The proof's, or one on the columns that nothing moves on the face: a 0/1 column that separates, beside ages.
+    """
+    reader = case.reader
+    face = reader.signs(proof.theta or ()) == 0
+    off, on = np.flatnonzero(~face), np.flatnonzero(face)
+    theta = as_floats(as_integers(proof.theta or ()))
+    if survives(reader, theta, off) and not _touched(reader, theta, on):
+        return True
+    moved = np.zeros(reader.D, dtype=bool)
+    for lo in range(0, len(on), reader.step):
+        moved |= rounded(reader.dense(on[lo : lo + reader.step], np.arange(reader.D))).any(axis=0)
+    still = np.flatnonzero(~moved)
+    if not 0 < len(still) < reader.D or case.budget.late:
+        return False
+    part = Case(hold_signed(reader.dense(np.arange(reader.n), still), case.rows.classes), case.budget)
+    pair = pair_of(part)
+    if pair is None or not np.array_equal(pair.face, face):
+        return False
+    found = from_pair(part, pair)
+    return (
+        found is not None
+        and found.claim is Claim.QUASI_COMPLETE
+        and survives(part.reader, as_floats(as_integers(found.theta or ())), off)
+    )
+
+
+def _sturdy_weights(case: Case, proof: Proof) -> bool:
+    """Whether Gordan weights exist on the proof's rows, or on those of the pair, whatever the change."""
+    reader, rows, lam = case.reader, np.array(proof.rows, dtype=np.int64), proof.float_weights
+    every = np.arange(reader.D)
+    if not rounded(reader.dense(rows, every)).any():
+        return True
+    if proof.columns is not None and _slack_left(reader, rows, lam, np.array(proof.columns), proof.relations):
+        return True
+    candidates = [(rows, lam)]
+    if not case.budget.late and (pair := pair_of(case)) is not None and pair.lam.any():
+        B = np.flatnonzero(pair.lam)
+        candidates.append((B, pair.lam[B] * case.scaled.rho[B]))
+    for B, weights in candidates:
+        if case.budget.late:
+            return False
+        if np.isfinite(weights).all() and (weights > 0).all():
+            K, relations = independent_columns(reader, B, budget=case.budget)
+            if _slack_left(reader, B, weights, K, relations):
+                return True
+    return False
+
+
+def _slack_left(reader: Reader, rows: Index, lam: Vector, K: Index, relations: Mapping[int, Mapping[int, Any]]) -> bool:
+    """Whether the Cholesky argument holds whatever the change; relations may lean on no entry that moves."""
     tied = sorted(set(relations).union(*relations.values()))
     if rounded(reader.dense(rows, np.array(tied, dtype=np.int64))).any():
         return False

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from separatrix.certify import Claim, Proof
-from separatrix.certify.reader import Reader
+from separatrix.certify.reader import Reader, nearest
 from separatrix.data.memory import HeldRows, hold_signed
 from separatrix.data.rows import Index, Vector
-from separatrix.deciding.budget import UNLIMITED, Budget
-from separatrix.deciding.claims import claim, claim_weights
-from separatrix.deciding.relations import Relations, holds_on, independent_columns
+from separatrix.deciding.boundary import Evidence, evidence_of
+from separatrix.deciding.budget import Budget
+from separatrix.deciding.claims import claim_quasi_complete, claim_weights
+from separatrix.deciding.relations import holds_on, independent_columns
 from separatrix.deciding.scaling import equilibrated
-from separatrix.deciding.search import Case, by_exact, settle
+from separatrix.deciding.search import Case, by_exact, by_kernel, from_pair, pair_of, settle
 
 
-def prove_kind(rows: HeldRows, budget: Budget = UNLIMITED) -> Proof | None:
-    """A proof of the kind: separable (complete), quasi-complete or overlap; None where it could not be had."""
-    case = Case(rows, budget)
-    if case.work <= budget.tiny:
+def prove_kind(case: Case) -> Proof | None:
+    """A proof of the kind: separable (complete), quasi-complete or overlap; else what was proven, or nothing."""
+    if case.work <= case.budget.tiny:
         return by_exact(case)
     proof, _ = settle(case)
-    if proof is not None and proof.claim is Claim.INSEPARABLE:
-        proof = reduce_face(rows, proof, budget) or by_exact(case)
-    return proof
+    return proof if proof is None else whole_kind(case, proof)
+
+
+def whole_kind(case: Case, proof: Proof) -> Proof:
+    """From a proof that no θ separates to one of the kind, where it can be had; other proofs as they are."""
+    if proof.claim is not Claim.INSEPARABLE:
+        return proof
+    pair = pair_of(case)
+    better = reduce_face(case.rows, proof, case.budget) if pair is None else from_pair(case, pair)
+    if better is None or better.claim is Claim.INSEPARABLE:
+        better = by_kernel(case) or by_exact(case)
+    return better or proof
+
+
+def evidence_in(case: Case, proof: Proof | None) -> Evidence | None:
+    """Where the kind is not proven and need not be: what is true to the precision of the numbers."""
+    if case.budget.insist or (proof is not None and proof.claim is not Claim.INSEPARABLE) or case.budget.late:
+        return None
+    pair = pair_of(case)
+    return None if pair is None else evidence_of(case.rows, pair, case.scaled)
 
 
 def reduce_face(rows: HeldRows, proof: Proof, budget: Budget) -> Proof | None:
@@ -62,35 +77,18 @@ class Face:
             M = np.zeros((len(K), len(N)))
             for j, terms in relations.items():
                 for k, c in terms.items():
-                    M[np.searchsorted(K, k), np.searchsorted(N, j)] = float(c)
+                    M[np.searchsorted(K, k), np.searchsorted(N, j)] = nearest(c)
             Z = reader.dense(rest, N) - (reader.dense(rest, K) @ M if M.any() else 0.0)
             proof, _ = settle(Case(hold_signed(Z, self.rows.classes), budget))
             if proof is None:
                 return None
             if proof.claim is Claim.SEPARABLE:
-                return self.lift(proof, K, N, relations)
+                theta = np.zeros(reader.D)
+                theta[N] = [float(t) for t in proof.theta or ()]
+                return claim_quasi_complete(self.rows, self.first, theta, K, relations)
             if not self.grow(rest[list(proof.rows or ())], proof.float_weights, K):
                 return None
         return None
-
-    def lift(self, proof: Proof, K: Index, N: Index, relations: Relations) -> Proof | None:
-        """θ_N with θ_K = -Mθ_N in rational numbers: zero on the face, positive elsewhere."""
-        theta = [Fraction(0)] * self.reader.D
-        for j, t in zip(N.tolist(), proof.theta or (), strict=True):
-            theta[j] = Fraction(t)
-        for j, terms in relations.items():
-            for k, c in terms.items():
-                theta[k] -= c * theta[j]
-        first = self.first
-        return claim(
-            self.rows,
-            Claim.QUASI_COMPLETE,
-            theta=tuple(theta),
-            rows=first.rows,
-            weights=first.weights,
-            columns=first.columns,
-            relations=first.relations,
-        )
 
     def grow(self, E: Index, lam: Vector, K: Index) -> bool:
         """Join rows E to B: their λ solve the columns outside K, and λ_B gives way so that K is solved too."""

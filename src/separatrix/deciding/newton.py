@@ -23,11 +23,12 @@ import numpy as np
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.scaling import Matrix, ScaledRows
 
-SMALL = 2_000_000  # (n + D) D² up to which QR is affordable
+SMALL, LARGER = 2_000_000, 300_000_000  # (n + D) D² up to which QR is affordable throughout, and for large C
 WIDE = 12_000  # columns up to which a D x D matrix is made
 DIRECT = 6_000  # unknowns up to which sparse rows are solved by Cholesky
 ITERATIVE = 60  # Newton steps by conjugate gradients after which no new stage is begun
 ROUNDED_OFF = 1e-14  # of the largest weight: what rounding leaves of 0
+SQUARED = 1e10  # C R² from which the square of a condition number is too much for normal equations
 FIRST, GROWTH, LAST = 1e2, 30.0, 1e13  # C R²: where the path starts, grows by, and leaves float64 behind (1e26 by QR)
 
 
@@ -122,13 +123,17 @@ class Inner:
 
 def qr_step(rows: ScaledRows, J: Index, C: float, target: Vector) -> Vector | None:
     """θ as the least squares solution of Z_Jθ = target, θ/√C = 0: the condition number is not squared."""
-    from scipy.linalg import lstsq
+    from scipy.linalg import lstsq, solve_triangular
 
     A = np.vstack([rows.block(J), np.eye(rows.d, rows.D) / np.sqrt(C)])
     b = np.concatenate([target, np.zeros(rows.d)])
     theta = np.zeros(rows.d + 1)
     try:
-        theta[: rows.D] = lstsq(A, b, cond=1e-300, lapack_driver="gelsy", check_finite=False)[0]
+        if A.size > 100 * A.shape[1] ** 2:  # tall: columns need no pivots, which would take most of the time
+            R = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
+            theta[: rows.D] = solve_triangular(R[:-1, :-1], R[:-1, -1], check_finite=False)
+        else:
+            theta[: rows.D] = lstsq(A, b, cond=1e-300, lapack_driver="gelsy", check_finite=False)[0]
     except np.linalg.LinAlgError:
         return None
     return theta if np.isfinite(theta).all() else None
@@ -242,7 +247,7 @@ class NewtonPath:
 
     def _solve(self, J: Index, target: Vector) -> Vector | None:
         rows = self.rows
-        if self.small:
+        if self.small or (self.reach > SQUARED and self._fits(J)):
             return qr_step(rows, J, self.C, target)
         if rows.csr is not None and min(len(J), rows.D) > DIRECT:
             self.iterative = True
@@ -252,10 +257,18 @@ class NewtonPath:
             return None if found is None else found[0]
         return self.normal.step(J, self.C, target)
 
+    def _fits(self, J: Index) -> bool:
+        """Whether QR of these rows is affordable."""
+        return self.rows.csr is None and (len(J) + self.rows.D) * self.rows.D**2 <= LARGER
+
+    @property
+    def _last(self) -> float:
+        """Where C R² leaves float64 behind: QR does not square the condition number."""
+        return LAST**2 if self.small or self._fits(self.active) else LAST
+
     def steps_on(self) -> Iterator[NewtonPath]:
         """One Newton step after the other until C leaves float64 behind; the consumer stops when it has enough."""
-        last = LAST**2 if self.small else LAST
-        while self.reach <= last and not (self.iterative and self.steps > ITERATIVE):
+        while self.reach <= self._last and not (self.iterative and self.steps > ITERATIVE):
             target = 1.0 + self.alpha / self.C
             self.end_of_stage = False
             for inner in range(40):

@@ -22,6 +22,7 @@ Relations = dict[int, dict[int, Fraction]]
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 PANEL = 128  # columns orthogonalised together
 PRIME, STRIP = 8_388_593, 64  # the largest prime below 2**23, and columns eliminated at a time
+MORE = 20  # rows beyond as many as columns that a rank is taken of
 SPANNED = 5_000  # rows up to which a square matrix is eliminated modulo it
 SYSTEM = 50, 400  # unknowns up to which coefficients are solved for exactly, without and with FLINT
 
@@ -212,9 +213,24 @@ def _combinations(
             relations[int(columns[j])] = terms
         else:
             hard.append(j)
-    if hard:
-        relations |= _solve_exactly(reader, rows, columns, A, K, np.array(hard, dtype=np.int64))
+    tied = _dependent(reader, rows, columns[K], columns[hard]) if hard else []
+    if tied and not budget.late:
+        relations |= _solve_exactly(reader, rows, columns, A, K, np.array([hard[k] for k in tied], dtype=np.int64))
     return relations
+
+
+def _dependent(reader: Reader, rows: Index, K: Index, rest: Index) -> list[int]:
+    """Which of the columns `rest` may be combinations of K and of earlier ones: on some of the rows, modulo a prime.
+
+    Where they are not there, they are not anywhere.
+    """
+    from flint import nmod_mat
+
+    columns = np.concatenate([K, rest])
+    few = rows[:: max(1, len(rows) // (len(columns) + MORE))]
+    reduced, rank = nmod_mat(_residues(reader.dense(few, columns)).astype(np.int64).tolist(), PRIME).rref()
+    pivots = {next(j for j in range(len(columns)) if int(reduced[i, j])) for i in range(rank)}
+    return [at for at in range(len(rest)) if len(K) + at not in pivots]
 
 
 def _solve_exactly(reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index) -> Relations:

@@ -1,9 +1,11 @@
 """The search for a verdict: a table of tools, tried in order under one budget until one yields a proof that checks.
 
 Zero rows and contradictory duplicates; a perceptron with few sweeps; a sample of the rows where they far outnumber the
-columns; the Newton path of `newton`, whose θ are checked as separators and whose slacks as Gordan weights after each
-stage; exact arithmetic where the data are small enough, first of all where they are tiny. Each tool is a function of
-the case, to a proof or to nothing; one that fails may leave a better bracket and better weights for those after it.
+columns; a strictly complementary pair in floats (`pair`), of which linear algebra makes a proof; where rows are too
+many or too sparse for that the Newton path of `newton`, whose θ are checked as separators and whose slacks as Gordan
+weights after each stage; exact arithmetic where the data are small enough, first of all where they are tiny. Each tool
+is a function of the case, to a proof or to nothing; one that fails may leave a better bracket, better weights and the
+pair for those after it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -20,10 +23,19 @@ from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
 from separatrix.deciding.budget import UNLIMITED, Budget
-from separatrix.deciding.claims import claim, claim_of_all, claim_separator, claim_weights, part_of, weights_of
-from separatrix.deciding.exact import OutOfTimeError, face
+from separatrix.deciding.claims import (
+    claim,
+    claim_of_all,
+    claim_quasi_complete,
+    claim_separator,
+    claim_weights,
+    part_of,
+    weights_of,
+)
+from separatrix.deciding.exact import OutOfTimeError, face, kernel_pair
 from separatrix.deciding.margin import Bracket
 from separatrix.deciding.newton import WIDE, NewtonPath, onto_gordan
+from separatrix.deciding.pair import Pair, complementary_pair
 from separatrix.deciding.relations import independent_columns
 from separatrix.deciding.scaling import ScaledRows, equilibrated, unit_powers
 from separatrix.walking.engines.perceptron import SweepEngine
@@ -33,7 +45,9 @@ FIRST_SWEEPS = 5  # of the perceptron over all rows
 SWEEPS = 20, 200  # over those that matter, at least and at most; D/4 in between, where a Newton step costs D sweeps
 SAMPLE, ROUNDS = 20, 10  # rows per column in a first sample, and how often it is added to
 SNAPSHOTS = 60  # of the perceptron's wrong rows
+KERNEL = 300  # rows up to which a square system is solved exactly
 CORE = 3_000  # rows that still pull of which a problem of their own is made
+WHITENED, WHITENING = 30_000_000, 30_000_000_000  # entries up to which all rows are whitened, and products
 EARLY, LATE = 1e3, 1e9  # C R² from which slacks are candidates, and from which they are in any shape
 
 
@@ -46,6 +60,12 @@ class Case:
         self.bracket = Bracket(rows)
         self.lam = np.zeros(rows.n)  # the best weights so far, a guide for exact arithmetic
         self.steps = 0  # of Newton's path
+        self.pair: Pair | None = None
+
+    @cached_property
+    def scaled(self) -> ScaledRows:
+        """The rows equilibrated."""
+        return equilibrated(self.rows)
 
     @property
     def work(self) -> int:
@@ -156,7 +176,7 @@ def by_mistakes(case: Case, engine: SweepEngine, J: Index) -> Proof | None:
 
 def by_core(case: Case, J: Index) -> Proof | None:
     """The rows that still pull as a problem of their own: if no θ separates them, none separates all."""
-    core, columns = part_of(case.rows, J, case.budget)
+    core, columns = part_of(case.rows, J, case.budget) if len(J) < case.rows.n else (None, J)
     if core is None:
         return None
     proof, _ = settle(Case(core, case.budget.for_part()))
@@ -189,9 +209,46 @@ def by_sample(case: Case) -> Proof | None:
     return None
 
 
+def by_pair(case: Case) -> Proof | None:
+    """A strictly complementary pair of all rows, and what can be proven of it."""
+    pair = pair_of(case)
+    return None if pair is None else from_pair(case, pair)
+
+
+def pair_of(case: Case) -> Pair | None:
+    """The pair in floats, once; None where whitening all rows costs too much, or floats do not settle it."""
+    n, D = case.rows.n, case.reader.D
+    if case.pair is None and n * D <= WHITENED and n * D * min(n, D) <= case.budget.affordable(WHITENING):
+        case.pair = complementary_pair(case.scaled.block(np.arange(n)), case.budget)
+    return case.pair
+
+
+def from_pair(case: Case, pair: Pair) -> Proof | None:
+    """A proof with the pair's two sets: what is left is linear algebra, exact where columns depend on each other."""
+    rows, reader, scaled = case.rows, case.reader, case.scaled
+    theta = np.zeros(rows.d + 1)
+    theta[: reader.D] = pair.theta * scaled.kappa[: reader.D]
+    if not pair.face.any():
+        return separator(case, theta)
+    B = np.flatnonzero(pair.lam)
+    lam = pair.lam[B] * scaled.rho[B]
+    case.lam = np.zeros(rows.n)
+    case.lam[B] = lam
+    case.bracket.try_weights(case.lam)
+    K, relations = independent_columns(reader, B, budget=case.budget)
+    if case.budget.late or len(B) * len(K) ** 2 > case.budget.affordable(WHITENING):
+        return None
+    proof = claim_weights(reader, rows, B, lam, K, relations)
+    if proof is None or proof.claim is Claim.OVERLAP or pair.face.all():
+        return proof
+    return claim_quasi_complete(rows, proof, theta[: reader.D], K, relations) or proof
+
+
 def by_newton(case: Case) -> Proof | None:
     """The Newton path on equilibrated rows: its θ as separators, its slacks as Gordan weights."""
-    rows = equilibrated(case.rows)
+    if case.pair is not None:
+        return None  # whitened rows say more
+    rows = case.scaled
     tried = np.empty(0, dtype=np.int64)  # the last core
     with np.errstate(all="ignore"):
         for step in NewtonPath(rows).steps_on():
@@ -266,7 +323,7 @@ def from_face(case: Case, theta: list[Fraction], lam: list[Fraction]) -> Proof |
         vector = np.zeros(p.d + 1)
         vector[: len(scaled)] = [float(t) for t in scaled]
         # Floats make the smaller proof. This vertex of the cone may not survive rounding where a point inside does.
-        return separator(case, vector) or by_newton(case) or claim(p, Claim.SEPARABLE, theta=tuple(scaled))
+        return separator(case, vector) or by_pair(case) or claim(p, Claim.SEPARABLE, theta=tuple(scaled))
     if len(rows) == p.n:
         return claim(p, Claim.OVERLAP, rows=rows, weights=weights)
     return claim(p, Claim.QUASI_COMPLETE, theta=tuple(theta), rows=rows, weights=weights)
@@ -282,12 +339,25 @@ def exact_if_larger(case: Case) -> Proof | None:
     return by_exact(case) if case.work > case.budget.tiny else None
 
 
+def by_kernel(case: Case) -> Proof | None:
+    """At most one row more than unknowns: the only weights there can be, or none, by one exact system."""
+    n, D = case.rows.n, case.reader.D
+    if not n <= D + 1 or n > KERNEL or case.rows.sparse:
+        return None
+    every = np.arange(n)
+    Z = [case.reader.integers(i, np.arange(D)) for i in range(n)]
+    found = kernel_pair(Z, case.reader.dense(every, np.arange(D)))
+    return None if found is None else from_face(case, found[0], weights_of(case.reader, every, Z, found[1]))
+
+
 UNSETTLED = Tool("none", lambda case: None)
 TOOLS = (
     Tool("rows", by_rows),
     Tool("exact", exact_if_tiny),
     Tool("perceptron", by_perceptron),
     Tool("sample", by_sample, whole=True),
+    Tool("pair", by_pair, whole=True),
     Tool("newton", by_newton, whole=True),
+    Tool("kernel", by_kernel),
     Tool("exact", exact_if_larger),
 )

@@ -11,10 +11,12 @@ import numpy as np
 from separatrix.certify import Claim, Proof, check, verify
 from separatrix.data.problem import Problem, as_problem, decidable
 from separatrix.data.rows import Vector
+from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.deciding.budget import Budget, check_time_limit
+from separatrix.deciding.distinct import distinct
 from separatrix.deciding.fragile import is_fragile
-from separatrix.deciding.kind import reduce_face
-from separatrix.deciding.margin import Margin, MarginStatus
+from separatrix.deciding.kind import evidence_in, whole_kind
+from separatrix.deciding.margin import Bracket, Margin, MarginStatus
 from separatrix.deciding.max_margin import remember
 from separatrix.deciding.search import Case, Tool, separator, settle
 from separatrix.deciding.working_set import settle_elsewhere
@@ -46,11 +48,17 @@ class Separation:
         The bracket on the margin as far as it was needed; `max_margin` narrows it.
     proof : Proof or None
         What `verify` re-checks and `save_proof` writes; None where undecided.
+    certainty : Certainty or None
+        "proven", or "within rounding" where the last digits decide and the verdict holds to the precision of the
+        numbers, on `evidence`; None where undecided.
+    evidence : Evidence or None
+        What a verdict within rounding rests on, with its two residuals.
     fragile : bool
         Whether the verdict could turn if entries that look rounded changed by one part in 1e12.
     tool : str
-        What decided: "rows", "perceptron", "sample", "newton" or "exact"; "shards" for rows in files or on a cluster;
-        "known" for a bracket that an earlier call on the same `Problem` left; "none" where nothing did.
+        What decided: "rows", "perceptron", "sample", "pair", "newton", "kernel" or "exact"; "shards" for rows in
+        files or on a cluster; "known" for a bracket that an earlier call on the same `Problem` left; "none" where
+        nothing did.
     seconds : float
         The time it took.
     """
@@ -59,6 +67,8 @@ class Separation:
     theta: Vector | None
     margin: Margin
     proof: Proof | None
+    certainty: Certainty | None
+    evidence: Evidence | None
     fragile: bool
     tool: str
     seconds: float
@@ -94,13 +104,19 @@ class Separation:
 
     def __str__(self) -> str:
         text = f"{self.status}: {self.status.message}"
-        if self.status is not Verdict.SEPARABLE and self.proof is not None and not self.proof.intercept:
+        if self.evidence is not None:
+            text = f"{self.status} {self.certainty}: {self.evidence.claim}: {Certainty.WITHIN_ROUNDING.message}"
+            text += f"\nevidence: {self.evidence}"
+        through_origin = self.proof is not None and not self.proof.intercept
+        if self.status is not Verdict.SEPARABLE and through_origin:
             text += "\nonly hyperplanes through the origin were asked for; an intercept allows others"
         if self.status is not Verdict.INSEPARABLE:
             text += f"\nmargin between {self.margin.lower:.6g} and {self.margin.upper:.6g}, as far as was needed"
         if self.proof is not None:
             text += f"\nproof: {self.proof}"
-        return text + ("\nfragile: a change of one part in 1e12 could turn this verdict" if self.fragile else "")
+        if self.fragile and self.proof is not None:
+            text += "\nfragile: a change of one part in 1e12 could turn this verdict"
+        return text
 
     __repr__ = __str__
 
@@ -110,6 +126,7 @@ def separate(
     y: Any = None,
     *,
     fit_intercept: bool = False,
+    exact: bool = False,
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
 ) -> Separation:
@@ -123,6 +140,8 @@ def separate(
         Two-valued labels, the larger one +1, as in `solve`.
     fit_intercept : bool, default=False
         Let the hyperplane miss the origin.
+    exact : bool, default=False
+        Insist on the bits as stored where the last digits decide: a proof, however long exact arithmetic takes.
     time_limit : float, optional
         Seconds after which "undecided" is an allowed answer; the step under way is finished first.
     memory_limit : int or str, optional
@@ -157,7 +176,7 @@ def separate(
     True
     """
     check_time_limit(time_limit)
-    began, budget = time.perf_counter(), Budget.within(time_limit)
+    began, budget = time.perf_counter(), Budget.within(time_limit, exact=exact)
     with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit) as problem:
         found = again(decidable(problem))
         if found is None:
@@ -185,18 +204,41 @@ def decide(problem: Problem, budget: Budget) -> Separation:
         proof, work, fragile = settle_elsewhere(rows, budget)
         margin = work.margin(MarginStatus.PARTIAL, time.perf_counter() - began)
         return _separation(proof, margin, fragile, "shards" if proof else "none")
-    case, known = Case(rows.whole, budget), problem.known.get("margin")
-    proof, tool = None if known is None else from_margin(case, known), KNOWN
-    if proof is None:
-        proof, tool = settle(case)
-    fragile = proof is not None and is_fragile(rows.whole, proof, budget)
-    if proof is not None and proof.claim is Claim.INSEPARABLE and tool.whole and not rows.sparse:
-        proof = reduce_face(rows.whole, proof, budget) or proof  # costs little more, and says more
+    known = problem.known.get("margin")
+    if known is not None:
+        case = Case(rows.whole, budget)
+        proof = from_margin(case, known)
+        if proof is not None:
+            margin = case.bracket.margin(MarginStatus.PARTIAL, 0, time.perf_counter() - began)
+            return _separation(proof, margin, is_fragile(case, proof), KNOWN.name)
+    small = distinct(rows.whole, budget)
+    case = Case(small.rows, budget)
+    proof, tool = settle(case)
+    if proof is not None and tool.whole:
+        proof = whole_kind(case, proof)  # costs little more, and says more
+    evidence = evidence_in(case, None) if proof is None else None
+    fragile = evidence is not None or (proof is not None and is_fragile(case, proof))
     bracket = case.bracket
+    if small.rows is not rows.whole:
+        bracket = Bracket(rows.whole)
+        small.hand_over(case.bracket, bracket)
+        proof = small.carried(proof, rows.whole, budget)
     if proof is not None and proof.claim is not Claim.SEPARABLE:
         bracket.lower = bracket.upper = 0.0
     margin = bracket.margin(MarginStatus.PARTIAL, case.steps, time.perf_counter() - began)
-    return _separation(proof, margin, fragile, tool.name)
+    if evidence is None:
+        return _separation(proof, margin, fragile, tool.name)
+    return Separation(
+        status=Verdict.INSEPARABLE,
+        theta=None,
+        margin=margin,
+        proof=None,
+        certainty=Certainty.WITHIN_ROUNDING,
+        evidence=small.evidence(evidence),
+        fragile=True,
+        tool="pair",
+        seconds=margin.seconds,
+    )
 
 
 def from_margin(case: Case, known: Margin) -> Proof | None:
@@ -214,4 +256,5 @@ def _separation(proof: Proof | None, margin: Margin, fragile: bool, tool: str) -
         theta = np.array([float(t) for t in proof.theta])
     else:
         status = Verdict.INSEPARABLE
-    return Separation(status, theta, margin, proof, fragile, tool, margin.seconds)
+    certainty = None if proof is None else Certainty.PROVEN
+    return Separation(status, theta, margin, proof, certainty, None, fragile, tool, margin.seconds)

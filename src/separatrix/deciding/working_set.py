@@ -145,11 +145,12 @@ def settle_elsewhere(rows: Rows, budget: Budget) -> tuple[Proof | None, WorkingS
         theta = margin.theta
         if not margin.lower > 0:
             part = work.plain_part()
-            proof, _ = settle(Case(part, budget))
+            case = Case(part, budget)
+            proof, _ = settle(case)
             if proof is None:
                 return None, work, False
             if proof.claim is not Claim.SEPARABLE:
-                return _of_all(work, proof), work, is_fragile(part, proof, budget)
+                return _of_all(work, proof), work, is_fragile(case, proof)
             theta = np.array([float(t) for t in proof.theta or ()])
         grew = work.hold_against_all(theta, 0.5 * max(work.upper, 0.0))
         if work.lower > 0:

@@ -7,7 +7,8 @@ system (b_{y_i} - b_k)ᵀa_i ≥ 0, k ≠ y_i, has a solution that is not zero t
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -17,35 +18,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.certify import Claim, Proof, check
-from separatrix.certify.reader import Reader
+from separatrix.certify.reader import Reader, nearest
 from separatrix.data.frames import Design, design, is_frame
 from separatrix.data.labels import label, read_labels
 from separatrix.data.memory import HeldRows, hold, hold_signed
 from separatrix.data.problem import Problem, as_problem, decidable
 from separatrix.data.rows import Index
+from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.deciding.budget import UNLIMITED, Budget, check_time_limit
+from separatrix.deciding.distinct import Distinct, distinct, merged
 from separatrix.deciding.fragile import is_fragile
-from separatrix.deciding.kind import prove_kind
+from separatrix.deciding.kind import evidence_in, prove_kind
 from separatrix.deciding.relations import Relations, independent_columns, spanning_columns
-from separatrix.diagnosing.directions import directions
-from separatrix.diagnosing.report import Diagnosis, Kind, Pair, advise, explain, in_class
+from separatrix.deciding.search import Case
+from separatrix.diagnosing.directions import Directions, directions, directions_within_rounding
+from separatrix.diagnosing.report import Diagnosis, Kind, Pair, advise, explain, in_class, some
 
 INTERCEPT = "(intercept)"
 FEW = 20  # aliased columns whose coefficients are worked out, where there are more columns than rows
+KINDS = {
+    Claim.SEPARABLE: Kind.COMPLETE,
+    Claim.QUASI_COMPLETE: Kind.QUASI_COMPLETE,
+    Claim.OVERLAP: Kind.OVERLAP,
+}
 CLASSES = 50  # more classes than this are taken for a number that was meant
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was proven of one system of rows."""
+    """What was found of one system of rows.
+
+    certainty : that of the kind; None where undecided
+    separated : the rows off the face
+    signs : a direction per column
+    open : the columns whose direction is not proven
+    near : columns that are combinations of others to rounding
+    """
 
     kind: Kind
     proof: Proof | None
     separated: Index
+    fragile: bool = False
+    certainty: Certainty | None = None
+    evidence: Evidence | None = None
+    signs: tuple[str, ...] = ()
+    open: tuple[int, ...] = ()
+    near: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
 
 def diagnose(
-    X: Any, y: Any = None, *, fit_intercept: bool = True, missing: str = "error", time_limit: float | None = None
+    X: Any,
+    y: Any = None,
+    *,
+    fit_intercept: bool = True,
+    missing: str = "error",
+    exact: bool = False,
+    time_limit: float | None = None,
 ) -> Diagnosis:
     """Whether the classes are completely separated, quasi-completely, or overlap, and which columns and rows cause it.
 
@@ -59,6 +87,8 @@ def diagnose(
         Whether the model has an intercept; a `Problem` says so itself.
     missing : {"error", "drop"}, default="error"
         For frames, what to do with rows that have missing values.
+    exact : bool, default=False
+        Insist on the bits as stored where the last digits decide: a proof, however long exact arithmetic takes.
     time_limit : float, optional
         Seconds after which answers may be left open.
 
@@ -86,7 +116,7 @@ def diagnose(
     """
     began = time.perf_counter()
     check_time_limit(time_limit)
-    budget = Budget.within(time_limit)
+    budget = Budget.within(time_limit, exact=exact)
     if isinstance(X, Problem):
         if missing != "error":
             raise ValueError("missing belongs to the Problem: give it where that is opened, Problem(…, missing=…).")
@@ -125,23 +155,36 @@ def diagnosis_of(
     began = time.perf_counter()
     names = [f"x{j}" for j in range(rows.d)] if table is None else [term.name for term in table.terms]
     names = [*names, INTERCEPT] if rows.bias else names
-    kept, relations = _independent(rows, budget)
-    aliased = _in_words(rows, kept, relations, names)
+    once = merged(rows)
+    kept, relations = _independent(once.rows, budget)
+    aliased = _in_words(once.rows, kept, relations, names)
+    pairs: tuple[Pair, ...] = ()
     if len(classes) == 2:
-        found, columns, fragile, pairs = _binary(rows, kept, relations, names, budget)
+        found = _binary(rows, once, kept, relations, budget)
+        signs = dict(zip(kept.tolist(), found.signs, strict=True))
+        columns = {name: signs.get(j, "aliased") for j, name in enumerate(names)}
+        open_names = [names[kept[at]] for at in found.open]
+        aliased |= {names[j]: _sum_of(terms, names, rows.d) + ", to rounding" for j, terms in found.near.items()}
     else:
-        found, columns, fragile, pairs = _multinomial(rows, codes, classes, kept, names, budget)
+        found, pairs = _multinomial(rows, codes, classes, kept, budget)
+        columns = _by_class(found.signs, kept, classes, names)
+        open_names = [list(columns)[at] for at in found.open]
     facts = explain(found.kind, columns, rows, codes, classes, names, table)
     separated = found.separated if table is None else table.rows[found.separated]
+    notes = () if table is None else table.notes
+    if open_names:
+        notes = (*notes, f"to rounding only: the directions of {some(open_names)}")
     return Diagnosis(
         kind=found.kind,
         columns=columns,
         rows=separated,
         aliased=aliased,
-        advice=advise(found.kind, columns, aliased, facts, fragile),
+        advice=advise(found.kind, columns, aliased, facts, found.fragile),
         facts=facts,
-        notes=() if table is None else table.notes,
-        fragile=fragile,
+        notes=notes,
+        certainty=found.certainty,
+        evidence=found.evidence if len(classes) == 2 else None,
+        fragile=found.fragile,
         proof=found.proof if len(classes) == 2 else None,
         pairs=pairs,
         target="y" if table is None else table.target,
@@ -170,7 +213,8 @@ def _independent(rows: HeldRows, budget: Budget) -> tuple[Index, Relations]:
     if rows.n * reader.D > budget.entries:
         return np.arange(reader.D), {}
     order = np.concatenate([np.arange(rows.d, reader.D), np.arange(rows.d)])
-    spanning = spanning_columns(reader, order) if reader.D > rows.n + FEW else None
+    many = reader.D > rows.n and (reader.D > rows.n + FEW or rows.n > 3 * FEW)
+    spanning = spanning_columns(reader, order) if many else None
     if spanning is not None:
         return spanning, {}
     return independent_columns(reader, np.arange(rows.n), order=order, budget=budget)
@@ -181,45 +225,96 @@ def _in_words(rows: HeldRows, kept: Index, relations: Relations, names: list[str
     aliased, D = {}, len(names)
     reader = Reader(rows)
     for j in sorted(set(range(D)) - set(kept.tolist())):
-        terms = sorted(relations.get(j, {}).items(), key=lambda term: (term[0] - rows.d) % D)
-        text = " + ".join(_term(c, names[k]) for k, c in terms)
+        text = _sum_of(relations.get(j, {}), names, rows.d)
         if not text:
             text = "0" if reader.zero(np.array([j])).all() else "a combination of the columns that are not aliased"
-        aliased[names[j]] = text.replace("+ -", "- ")
+        aliased[names[j]] = text
     return aliased
 
 
+def _sum_of(terms: Mapping[int, Any], names: list[str], d: int) -> str:
+    """A combination of columns in words, the intercept first."""
+    order = sorted(terms.items(), key=lambda term: (term[0] - d) % len(names))
+    return " + ".join(_term(c, names[k]) for k, c in order).replace("+ -", "- ")
+
+
 def _term(c: Any, name: str) -> str:
-    return {1: name, -1: f"-{name}"}.get(c, f"{float(c):.6g}·{name}")
+    return {1: name, -1: f"-{name}"}.get(c, f"{nearest(c):.6g}·{name}")
 
 
-def _find(rows: HeldRows, budget: Budget) -> tuple[Found, bool]:
-    proof = prove_kind(rows, budget)
-    every, none = np.arange(rows.n), np.empty(0, dtype=np.int64)
+def _find(rows: HeldRows, budget: Budget, *, signs: bool = True) -> Found:
+    """The kind of these rows with its proof or its evidence, and the direction of every column."""
+    small = distinct(rows, budget)
+    case = Case(small.rows, budget)
+    proof = prove_kind(case)
+    evidence = evidence_in(case, proof)
+    if evidence is not None and case.pair is not None:
+        kind = Kind.OVERLAP if evidence.claim is Claim.OVERLAP else Kind.QUASI_COMPLETE
+        where = directions_within_rounding(case.pair, budget) if signs else Directions([], [])
+        near = {} if evidence is None else _near(case)
+        whole = small.evidence(evidence)
+        certainty = Certainty.WITHIN_ROUNDING
+        return Found(kind, None, whole.separated, True, certainty, whole, tuple(where.signs), near=near)
     if proof is None or proof.claim is Claim.INSEPARABLE:
-        return Found(Kind.UNDECIDED, proof, none), False
-    fragile = is_fragile(rows, proof, budget, kind=True)
-    if proof.claim is Claim.SEPARABLE:
-        return Found(Kind.COMPLETE, proof, every), fragile
-    if proof.claim is Claim.OVERLAP:
-        return Found(Kind.OVERLAP, proof, none), fragile
-    return Found(Kind.QUASI_COMPLETE, proof, np.flatnonzero(Reader(rows).signs(proof.theta or ()) > 0)), fragile
+        none = np.empty(0, dtype=np.int64)
+        return Found(Kind.UNDECIDED, proof, none, signs=("?",) * case.reader.D)
+    fragile = is_fragile(case, proof, kind=True)
+    off = np.zeros(small.rows.n, dtype=bool)
+    if proof.claim is not Claim.OVERLAP:
+        off = case.reader.signs(proof.theta or ()) > 0
+    where = directions(case, proof) if signs else Directions([], [])
+    return Found(
+        kind=KINDS[proof.claim],
+        proof=small.carried(proof, rows, budget),
+        separated=np.flatnonzero(off[small.which]),
+        fragile=fragile,
+        certainty=Certainty.PROVEN,
+        signs=tuple(where.signs),
+        open=tuple(j for j, sure in enumerate(where.proven) if not sure),
+    )
 
 
-def _binary(
-    rows: HeldRows, kept: Index, relations: Relations, names: list[str], budget: Budget
-) -> tuple[Found, dict[str, str], bool, tuple[Pair, ...]]:
-    """Two classes: the kind on the kept columns, the proof extended to all of them."""
-    reader, only = Reader(rows), rows
-    if len(kept) < reader.D:
-        only = hold_signed(reader.dense(np.arange(rows.n), kept), rows.classes)
-    found, fragile = _find(only, budget)
-    if only is not rows and found.proof is not None:
-        found = replace(found, proof=_extended(found.proof, rows, kept, relations))
-    undecided = found.kind is Kind.UNDECIDED
-    where = ["?"] * len(kept) if undecided else directions(Reader(only), found.separated, budget)
-    columns = dict.fromkeys(names, "aliased") | {names[j]: sign for j, sign in zip(kept, where, strict=True)}
-    return found, columns, fragile, ()
+def _near(case: Case) -> dict[int, dict[int, float]]:
+    """Columns that are combinations of others to rounding, and which."""
+    pair, kappa = case.pair, case.scaled.kappa
+    if pair is None:
+        return {}
+    return {
+        int(j): {
+            int(k): float(c * kappa[k] / kappa[j]) for k, c in zip(pair.kept, line, strict=True) if abs(c) > 1e-9
+        }
+        for j, line in zip(pair.left, pair.combinations.T, strict=True)
+    }
+
+
+def _binary(rows: HeldRows, once: Distinct, kept: Index, aliased: Relations, budget: Budget) -> Found:
+    """Two classes: the kind on the kept columns, the intercept first, the proof extended to all columns and rows."""
+    small = once.rows
+    reader, only, order = Reader(small), small, np.arange(len(kept))
+    if len(kept) < reader.D or (small.bias and small.n * reader.D <= budget.entries):
+        order = np.argsort(kept < small.d, kind="stable")  # of columns dependent to rounding the later ones go
+        only = hold_signed(reader.dense(np.arange(small.n), kept[order]), small.classes)
+    found = _find(only, budget)
+    back = np.argsort(order)
+    proof, evidence = found.proof, found.evidence
+    if proof is not None and only is not small:
+        proof = _extended(proof, small, kept[order], aliased)
+    if evidence is not None:
+        theta = np.zeros(reader.D)
+        theta[kept[order]] = evidence.theta
+        evidence = once.evidence(replace(evidence, theta=theta))
+    inside = np.zeros(small.n, dtype=bool)
+    inside[found.separated] = True
+    name = kept[order]
+    return replace(
+        found,
+        proof=once.carried(proof, rows, budget),
+        evidence=evidence,
+        separated=np.flatnonzero(inside[once.which]),
+        signs=tuple(found.signs[at] for at in back),
+        open=tuple(sorted(int(order[at]) for at in found.open)),
+        near={int(name[j]): {int(name[k]): c for k, c in terms.items()} for j, terms in found.near.items()},
+    )
 
 
 def _extended(proof: Proof, rows: HeldRows, kept: Index, aliased: Relations) -> Proof | None:
@@ -246,13 +341,8 @@ def _extended(proof: Proof, rows: HeldRows, kept: Index, aliased: Relations) -> 
 
 
 def _multinomial(
-    rows: HeldRows,
-    codes: NDArray[Any],
-    classes: NDArray[Any],
-    kept: Index,
-    names: list[str],
-    budget: Budget,
-) -> tuple[Found, dict[str, str], bool, tuple[Pair, ...]]:
+    rows: HeldRows, codes: NDArray[Any], classes: NDArray[Any], kept: Index, budget: Budget
+) -> tuple[Found, tuple[Pair, ...]]:
     """The stacked system with the first class as reference, and every pair of classes by itself."""
     reader = Reader(rows)
     n, width, others = rows.n, len(kept), len(classes) - 1
@@ -268,23 +358,22 @@ def _multinomial(
             stack[i, slot, own] = A[i]
             stack[i, slot, k] = -A[i]
     Z = stack[:, :, 1:].reshape(n * others, others * width)
-    stacked = hold_signed(Z, classes)
-    found, _ = _find(stacked, budget)
-    where = (
-        ["?"] * Z.shape[1] if found.kind is Kind.UNDECIDED else directions(Reader(stacked), found.separated, budget)
-    )
-    columns = {}
-    place = {int(j): at for at, j in enumerate(kept)}
-    for position, own_class in enumerate(classes[1:]):
-        for j, name in enumerate(names):
-            sign = where[position * width + place[j]] if j in place else "aliased"
-            columns[in_class(name, own_class, classes[0])] = sign
+    found = _find(hold_signed(Z, classes), budget)
     pairs, fragile = [], False
     for first, second in combinations(range(others + 1), 2):
         inside = (codes == first) | (codes == second)
         signed = A[inside] * np.where(codes[inside] == second, 1.0, -1.0)[:, None]
-        pair, hangs = _find(hold_signed(signed, classes[[first, second]]), budget)
+        pair = _find(hold_signed(signed, classes[[first, second]]), budget, signs=False)
         pairs.append(Pair(label(classes[first]), label(classes[second]), pair.kind))
-        fragile |= hangs  # the stack repeats each entry, so only the pairs can tell
-    owners = np.unique(found.separated // others)
-    return Found(found.kind, found.proof, owners), columns, fragile, tuple(pairs)
+        fragile |= pair.fragile  # the stack repeats each entry, so only the pairs can tell
+    return replace(found, separated=np.unique(found.separated // others), fragile=fragile), tuple(pairs)
+
+
+def _by_class(signs: tuple[str, ...], kept: Index, classes: NDArray[Any], names: list[str]) -> dict[str, str]:
+    """The directions of a multinomial model by the names of its coefficients."""
+    columns, place, width = {}, {int(j): at for at, j in enumerate(kept)}, len(kept)
+    for position, own_class in enumerate(classes[1:]):
+        for j, name in enumerate(names):
+            sign = signs[position * width + place[j]] if j in place else "aliased"
+            columns[in_class(name, own_class, classes[0])] = sign
+    return columns

@@ -3,177 +3,264 @@
 The likelihood of logistic regression never falls along a direction of this cone, so a coefficient that is 0 throughout
 has a finite estimate, and one that is not runs off. On the face F of rows that every θ of the cone leaves at zero,
 θ_K = -Mθ_N (see `deciding.kind`), so the cone is that of the rows off F in the unknowns θ_N, where it has an interior;
-each coefficient is a linear functional gᵀθ_N. It takes a sign if and only if the rows off F and ±g together can be
-separated, which is the question this package answers.
+each coefficient is a linear functional gᵀθ_N. Floats find a witness for every answer, exact arithmetic checks it:
+
+    0        g = 0: the unit row is a combination of rows of F
+    + or -   a point of the cone where ±gᵀθ > 0, and weights λ ≥ 0 with Σ λ_i z_i = ±g off F, so that ±gᵀθ ≥ 0
+    either   two points of the cone
+
+Where floats find none that holds, the rational simplex says whether the rows off F and ±g together can be separated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.certify import Claim
-from separatrix.certify.reader import Reader, as_floats, as_integers
+from separatrix.certify import Claim, Proof
+from separatrix.certify.check import slack
+from separatrix.certify.reader import Reader, as_integers, gamma, nearest
 from separatrix.data.memory import hold_signed
 from separatrix.data.rows import Index, Vector
-from separatrix.deciding.budget import UNLIMITED, Budget
-from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms
-from separatrix.deciding.newton import NewtonPath
+from separatrix.deciding.boundary import shares
+from separatrix.deciding.budget import Budget
+from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms, solve_system
+from separatrix.deciding.pair import Pair
 from separatrix.deciding.relations import Relations, independent_columns
-from separatrix.deciding.scaling import equilibrated
-from separatrix.deciding.search import Case, settle
+from separatrix.deciding.scaling import Matrix
+from separatrix.deciding.search import Case, pair_of
+from separatrix.diagnosing.cone import Witness, witnesses
 
 SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
-LIKELY = 5  # points that are looked at exactly
-TIMES = 10  # what is tiny, and rational arithmetic settles, is so many times as much here: rows times unknowns squared
+TIMES = 10  # rational arithmetic tries a sign where rows times unknowns squared is so many times that for a kind
+TELLING = 1e-12  # of its largest entry, what a point's entry must be to show a sign
+OPEN = 20_000  # entries of rows that floats leave open, up to which a point is looked at exactly
+SYSTEM = 250  # weights up to which they are solved for exactly
 
 
-def directions(reader: Reader, separated: Index, budget: Budget = UNLIMITED) -> list[str]:
-    """One of "0", "+", "-", "either" or "?" (not settled in time) per column; `separated` are the rows off the face.
+class Directions(NamedTuple):
+    """One of "0", "+", "-", "either", "aliased" (to rounding) or "?" (not settled) per column, and which are proven."""
 
-    The columns must be independent over all rows: leave aliased ones out.
-    """
-    D = reader.D
-    if len(separated) == 0:
-        return ["0"] * D
-    on_face = np.setdiff1d(np.arange(reader.n), separated)
-    K, relations = np.empty(0, dtype=np.int64), Relations()
-    if len(on_face):
-        K, relations = independent_columns(reader, on_face, budget=budget)
-    N = np.setdiff1d(np.arange(D), K)
-    g = [[Fraction(0)] * len(N) for _ in range(D)]  # θ_j = g_jᵀθ_N
-    place = {int(j): at for at, j in enumerate(N)}
-    for j, at in place.items():
-        g[j][at] = Fraction(1)
-    for j, terms in relations.items():
-        for k, c in terms.items():
-            g[k][place[j]] = -c
-    cone = _Cone(reader, separated, K, N, g, budget)
-    out = []
-    for functional in g:
-        if not any(functional):
-            out.append("0")
-            continue
-        up, down = cone.takes(functional, 1), cone.takes(functional, -1)
-        out.append(SIGNS.get((up, down), "?"))
-    return out
+    signs: list[str]
+    proven: list[bool]
 
 
-class _Cone:
-    """The open cone of the rows off the face, and points of it met so far."""
+def directions(case: Case, proof: Proof) -> Directions:
+    """The direction of every column, from a proof of the kind; columns must be independent over all rows."""
+    reader = case.reader
+    if proof.claim is Claim.OVERLAP:
+        return Directions(["0"] * reader.D, [True] * reader.D)
+    on_face = np.empty(0, dtype=np.int64)
+    if proof.claim is Claim.QUASI_COMPLETE:
+        on_face = np.flatnonzero(reader.signs(proof.theta or ()) == 0)
+    cone = Cone(case, on_face)
+    pair = None if cone.small or case.budget.late else pair_of(case)
+    found: list[Witness | None] = [None] * reader.D
+    if pair is not None and np.array_equal(np.flatnonzero(pair.face), on_face):
+        told = list(witnesses(pair.inside, pair.cone, pair.point, case.budget))
+        rays = [pair.point, *(ray for witness in told for ray in witness.rays)]
+        found = [Witness("aliased") if j in pair.left else witness for j, witness in enumerate(told)]
+        points = telling(np.array(rays) @ pair.cone.T)
+        cone.enter([point * case.scaled.kappa[: reader.D] for point in [*points, *along(pair)]])
+    signs = [cone.direction(j, witness) for j, witness in enumerate(found)]
+    return Directions([sign for sign, _ in signs], [sure for _, sure in signs])
 
-    def __init__(
-        self, reader: Reader, rows: Index, K: Index, N: Index, g: list[list[Fraction]], budget: Budget
-    ) -> None:
-        self.budget = budget
-        self.reader, self.rows, self.K, self.N, self.g = reader, rows, K, N, g
-        G = np.array([[float(c) for c in line] for line in g])
-        A = reader.dense(rows, np.arange(reader.D))
-        self.Z = A @ G if len(K) else A[:, N]
-        self.exact = len(rows) * len(N) ** 2 <= TIMES * budget.tiny
-        self.sparse = [[(j, c) for j, c in enumerate(column) if c] for column in zip(*g, strict=True)]
-        self.whole = self._whole_rows() if self.exact else []
+
+def directions_within_rounding(pair: Pair, budget: Budget) -> Directions:
+    """The same to the precision of the numbers, by floats alone; dependent columns are aliased."""
+    D = len(pair.cone)
+    signs = ["0"] * D
+    if not pair.face.all():
+        found = witnesses(pair.inside, pair.cone, pair.point, budget)
+        signs = [witness.word for witness in found]
+    for j in pair.left:
+        signs[j] = "aliased"
+    return Directions(signs, [False] * D)
+
+
+class Cone:
+    """The open cone of the rows off the face in the unknowns θ_N, exact, and points of it met so far."""
+
+    def __init__(self, case: Case, on_face: Index) -> None:
+        self.budget, self.reader = case.budget, case.reader
+        D = self.reader.D
+        self.rows = np.setdiff1d(np.arange(self.reader.n), on_face)
+        K, relations = np.empty(0, dtype=np.int64), Relations()
+        if len(on_face):
+            K, relations = independent_columns(self.reader, on_face, budget=self.budget)
+        self.N = np.setdiff1d(np.arange(D), K)
+        self.g = [[Fraction(0)] * len(self.N) for _ in range(D)]  # θ_j = g_jᵀθ_N
+        place = {int(j): at for at, j in enumerate(self.N)}
+        for j, at in place.items():
+            self.g[j][at] = Fraction(1)
+        for j, terms in relations.items():
+            for k, c in terms.items():
+                self.g[k][place[j]] = -c
+        self.terms = [[(at, c) for at, c in enumerate(line) if c] for line in self.g]
+        self.by_column = [[(j, c) for j, c in enumerate(column) if c] for column in zip(*self.g, strict=True)]
+        work = len(self.rows) * len(self.N) ** 2
+        self.small = work <= self.budget.tiny
+        self.simplex = work <= TIMES * self.budget.exact
         self.points: list[list[Fraction]] = []
-        self.floats = np.empty((0, len(N)))  # the same, rounded
-        self.along: dict[bytes, int] = {}  # by direction: a row of it
-        if not self.exact:
-            self.points += self._sturdy_points(G)
-            self.along = {_direction(z): i for i, z in enumerate(self.Z)}
 
-    def _whole_rows(self) -> list[list[int]]:
+    @cached_property
+    def whole(self) -> list[list[int]]:
         """The rows in the unknowns θ_N as whole numbers, each once."""
         A = np.unique(self.reader.dense(self.rows, np.arange(self.reader.D)), axis=0)
-        return [list(z) for z in dict.fromkeys(map(self._whole, A.tolist()))]
+        return [list(z) for z in dict.fromkeys(tuple(lowest_terms(self.whole_row(line))) for line in A.tolist())]
 
-    def _whole(self, line: list[float]) -> tuple[int, ...]:
-        """A row in the unknowns θ_N as whole numbers in lowest terms."""
-        z = [sum((Fraction(line[j]) * c for j, c in terms if line[j]), Fraction(0)) for terms in self.sparse]
-        return tuple(lowest_terms(as_integers(z)))
+    def whole_row(self, line: list[float]) -> list[int]:
+        """A row in the unknowns θ_N as whole numbers, but for a positive factor."""
+        return as_integers(self.exact_row(line))
 
-    def _is_row(self, functional: list[int]) -> bool:
-        """Whether this is a row but for a positive factor, and so positive throughout: a level with one outcome."""
-        at = self.along.get(_direction(as_floats(functional)))
-        if at is None:
-            return False
-        line = self.reader.dense(self.rows[at : at + 1], np.arange(self.reader.D))[0]
-        return self._whole(line.tolist()) == tuple(lowest_terms(functional))
+    def exact_row(self, line: list[float]) -> list[Fraction]:
+        """z_N - Mᵀz_K."""
+        return [sum((Fraction(line[j]) * c for j, c in terms if line[j]), Fraction(0)) for terms in self.by_column]
 
-    def _sturdy_points(self, G: Vector) -> Iterator[list[Fraction]]:
-        """A point well inside, and for each coefficient the point across its zero where that is still inside."""
-        scaled = equilibrated(hold_signed(self.Z, np.array([0, 1])))
-        inside = None
-        with np.errstate(all="ignore"):
-            for step in NewtonPath(scaled).steps_on():
-                if step.lowest > 0:
-                    inside = (step.theta * scaled.kappa)[: len(self.N)]
-                if step.lowest > 0.3 or step.steps >= 60:
-                    break
-        if inside is None:
-            return
-        yield [Fraction(float(t)) for t in inside]
-        # Dikin's ellipsoid, Σ (z_iᵀδ/m_i)² ≤ 1, lies in the cone around θ; gᵀδ is largest along H⁻¹g with
-        # H = Σ z_i z_iᵀ/m_i².
-        m = self.Z @ inside
-        A = self.Z / m[:, None]
-        H = A.T @ A
-        H[np.diag_indices(len(H))] += 1e-12 * max(float(np.trace(H)), 1e-300)
-        try:
-            far = np.linalg.solve(H, G.T)
-        except np.linalg.LinAlgError:
-            return
-        for line, direction in zip(G, far.T, strict=True):
-            here, reach = float(line @ inside), float(line @ direction)
-            if here == 0 or not reach > 0:
+    def enter(self, points: list[Vector]) -> None:
+        """Take points of the cone, each checked against all rows: z_iᵀθ > 0 off the face, θ_K = -Mθ_N on it."""
+        for theta in points:
+            top = float(abs(theta).max())
+            if self.budget.late or not 0 < top < np.inf:
                 continue
-            across = inside - 1.001 * here / reach * direction
-            if np.isfinite(across).all() and (self.Z @ across > 1e-9 * abs(self.Z) @ abs(across)).all():
-                yield [Fraction(float(t)) for t in across]
+            if not self.likely(theta / top):
+                continue
+            point = [Fraction(float(t)) for t in theta[self.N] / top]
+            if (self.reader.signs(self.lifted(point), self.rows) > 0).all():
+                self.points.append(point)
 
-    def _likely(self, functional: list[Fraction], sign: int) -> list[int]:
-        """The points where floats say that sign·gᵀθ is largest, if positive."""
-        if not self.points:
-            return []
-        fresh = self.points[len(self.floats) :]
-        if fresh:  # a positive factor changes no sign
-            self.floats = np.vstack([self.floats, [as_floats(as_integers(point)) for point in fresh]])
-        used = [j for j, c in enumerate(functional) if c]
-        values = sign * (self.floats[:, used] @ as_floats(as_integers([functional[j] for j in used])))
-        return [int(k) for k in np.argsort(-values)[:LIKELY] if values[k] > 0]
-
-    @staticmethod
-    def _positive(functional: list[Fraction], sign: int, point: list[Fraction]) -> bool:
-        return sign * sum(a * b for a, b in zip(functional, point, strict=True) if a) > 0
-
-    def takes(self, functional: list[Fraction], sign: int) -> bool | None:
-        """Whether sign·gᵀθ > 0 somewhere in the open cone; None where that was not settled."""
-        if any(self._positive(functional, sign, self.points[k]) for k in self._likely(functional, sign)):
-            return True
-        extra = as_integers([sign * c for c in functional])
-        if self._is_row([-c for c in extra]):
-            return False
-        if self.exact:
-            try:
-                theta, lam = face([*self.whole, extra], self.budget.deadline)
-            except OutOfTimeError:
-                return None
-            if any(lam):
+    def likely(self, theta: Vector) -> bool:
+        """Whether floats see all rows off the face on the right side, or nearly all: exact sums are for few."""
+        open_rows = 0
+        for lo in range(0, len(self.rows), self.reader.step):
+            share = shares(self.reader.dense(self.rows[lo : lo + self.reader.step], np.arange(len(theta))), theta)
+            if share.min(initial=1.0) < -gamma(len(theta) + 4):
                 return False
-            self.points.append(theta)
-            return True
-        row = np.array([[float(sign * c) for c in functional]])
-        rows = hold_signed(np.vstack([self.Z, row / abs(row).max()]), np.array([0, 1]))
-        proof = None if self.budget.late else settle(Case(rows, self.budget))[0]
-        if proof is None:
-            return None
-        if proof.claim is not Claim.SEPARABLE:
+            open_rows += int((share < gamma(len(theta) + 4)).sum())
+        return open_rows * len(theta) <= OPEN
+
+    def lifted(self, point: list[Fraction]) -> list[Fraction]:
+        """θ of all columns from θ_N."""
+        if len(self.N) == len(self.g):
+            return point
+        return [sum((c * point[at] for at, c in terms), Fraction(0)) for terms in self.terms]
+
+    def direction(self, j: int, witness: Witness | None) -> tuple[str, bool]:
+        """The direction of column j, and whether it is proven."""
+        g = self.g[j]
+        if not any(g):
+            return "0", True
+        shown = {s for s in (1, -1) if self.reaches(g, s)}
+        if len(shown) == 2:
+            return "either", True
+        if witness is not None and witness.bound is not None:
+            # The cone is open, so that a bound on one side leaves points on the other.
+            s = 1 if witness.word == "+" else -1
+            if -s not in shown and self.bounded(g, s, witness.bound):
+                return witness.word, True
+        takes = {s: s in shown or self.by_simplex(g, s) for s in (1, -1)}
+        word = SIGNS.get((takes[1], takes[-1]))
+        if word is not None:
+            return word, True
+        return ("?" if witness is None else witness.word), False
+
+    def reaches(self, g: list[Fraction], s: int) -> bool:
+        """Whether s·gᵀθ > 0 at one of the points."""
+        if not self.points:
             return False
-        self.points.append([Fraction(t) for t in proof.theta or ()])
+        used = [at for at, c in enumerate(g) if c]
+        values = s * (self.floats[:, used] @ np.array([nearest(g[at]) for at in used]))
+        likely = [int(k) for k in np.argsort(-values)[:3]]
+        return any(s * sum(g[at] * self.points[k][at] for at in used) > 0 for k in likely)
+
+    @property
+    def floats(self) -> Matrix:
+        """The points, rounded."""
+        if len(self._floats) != len(self.points):
+            self._floats = np.array([[nearest(t) for t in point] for point in self.points])
+        return self._floats
+
+    _floats: Matrix = np.empty((0, 0))
+
+    def bounded(self, g: list[Fraction], s: int, at: Index) -> bool:
+        """Whether weights λ ≥ 0 on these rows off the face have Σ λ_i z_i = s g, so that s·gᵀθ ≥ 0 in the cone."""
+        raw, target = self.reader.dense(self.rows[at], np.arange(self.reader.D)), [s * c for c in g]
+        exact, floats, same = [], raw[:, self.N], len(self.N) == self.reader.D  # without a face rows are as stored
+        if not same:
+            exact = [self.exact_row(line) for line in raw.tolist()]
+            floats = np.array([[nearest(v) for v in line] for line in exact])
+            same = all(map(list.__eq__, floats.tolist(), exact))  # Python compares floats and fractions exactly
+        last = np.array([nearest(-t) for t in target])
+        size, width = floats.shape
+        if not np.isfinite(floats).all() or not np.isfinite(last).all():
+            return False
+        if size >= width and same and last.tolist() == [-t for t in target]:
+            rows = hold_signed(np.vstack([floats, last]), np.array([0, 1]))
+            weights = np.append(combination(floats, -last), 1.0)
+            if (weights > 0).all() and slack(Reader(rows), np.arange(size + 1), weights, np.arange(width)) > 0:
+                return True
+        return solves(exact or [[Fraction(v) for v in line] for line in floats.tolist()], floats, target)
+
+    def by_simplex(self, g: list[Fraction], s: int) -> bool | None:
+        """Whether s·gᵀθ > 0 somewhere in the open cone, by rational arithmetic; None where that is too much."""
+        if not self.simplex or self.budget.late:
+            return None
+        try:
+            theta, lam = face([*self.whole, as_integers([s * c for c in g])], self.budget.deadline)
+        except OutOfTimeError:
+            return None
+        if any(lam):
+            return False
+        self.points.append(theta)
         return True
 
 
-def _direction(z: Vector) -> bytes:
-    """The same for rows that differ by a positive factor (and, rarely, for others that are near)."""
-    top = float(abs(z).max()) if len(z) else 0.0
-    return (np.round(z / top, 9) + 0.0).tobytes() if top > 0 else b""  # + 0.0: no -0.0
+def telling(points: Matrix) -> list[Vector]:
+    """A few of the points that show as many signs of as many columns as all of them do."""
+    size = abs(points).max(axis=1, keepdims=True)
+    shown = np.hstack([points > TELLING * size, points < -TELLING * size])
+    open_, chosen = shown.any(axis=0), []
+    while open_.any():
+        best = int(np.argmax(shown[:, open_].sum(axis=1)))
+        chosen.append(points[best])
+        open_ &= ~shown[best]
+    return chosen
+
+
+def along(pair: Pair) -> list[Vector]:
+    """Points far along the directions that rows hardly tell from zero, both ways: columns dependent to rounding."""
+    points = []
+    for at, j in enumerate(pair.left):
+        v = np.zeros(len(pair.theta))
+        v[j], v[pair.kept] = -1.0, pair.combinations[:, at]
+        v[abs(v) <= 1e-9 * abs(v).max()] = 0.0
+        t = 2.0 * float(abs(pair.theta[v != 0] / v[v != 0]).max()) or 1.0
+        points += [pair.theta + t * v, pair.theta - t * v]
+    return points
+
+
+def combination(rows: Matrix, target: Vector) -> Vector:
+    """λ with λᵀ rows = target, in floats; rows and columns evened out first."""
+    rho = 1.0 / abs(rows).max(axis=1)
+    kappa = 1.0 / np.maximum(abs(rows * rho[:, None]).max(axis=0), 1e-300)
+    return np.asarray(np.linalg.lstsq((rows * rho[:, None] * kappa).T, target * kappa)[0] * rho)
+
+
+def solves(rows: list[list[Fraction]], floats: Matrix, target: list[Fraction]) -> bool:
+    """Whether the one combination of independent rows that gives the target, if any does, has no negative weight."""
+    from scipy.linalg import qr
+
+    size, width = floats.shape
+    if not 0 < size <= min(width, SYSTEM):
+        return False
+    scaled = floats / abs(floats).max(axis=1, keepdims=True)
+    columns = qr(scaled, mode="economic", pivoting=True)[2][:size].tolist()
+    whole = [as_integers([line[j] for line in rows] + [target[j]]) for j in columns]
+    solution = solve_system([line[:size] for line in whole], [line[size:] for line in whole])
+    if solution is None or any(line[0] < 0 for line in solution):
+        return False
+    lam = [line[0] for line in solution]
+    return all(sum(w * line[j] for w, line in zip(lam, rows, strict=True) if w) == target[j] for j in range(width))

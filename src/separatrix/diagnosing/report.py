@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from separatrix.certify import Proof
 from separatrix.data.frames import Design
 from separatrix.data.labels import label
 from separatrix.data.memory import HeldRows
+from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.plot import coefficients
 from separatrix.reporting.status import Word
 
@@ -47,6 +48,9 @@ class Kind(Word):
     )
     OVERLAP = "overlap", "no hyperplane divides the classes, not even weakly: the maximum likelihood estimate exists"
     UNDECIDED = "undecided", "the kind could not be proven within the limits"
+
+
+IN_WORDS = {Kind.QUASI_COMPLETE: "quasi-complete", Kind.OVERLAP: "overlapping"}
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,11 @@ class Diagnosis:
         Sentences on single columns that separate by themselves.
     notes : tuple of str
         Sentences on how the columns of a frame were read.
+    certainty : Certainty or None
+        "proven", or "within rounding" where the last digits decide and the kind holds to the precision of the numbers,
+        on `evidence`; None where undecided.
+    evidence : Evidence or None
+        What a kind within rounding rests on, with its two residuals (two classes).
     fragile : bool
         Whether the kind could turn if entries that look rounded changed by one part in 1e12.
     proof : Proof or None
@@ -117,6 +126,8 @@ class Diagnosis:
     advice: str
     facts: tuple[str, ...]
     notes: tuple[str, ...]
+    certainty: Certainty | None
+    evidence: Evidence | None
     fragile: bool
     proof: Proof | None
     pairs: tuple[Pair, ...]
@@ -168,7 +179,13 @@ class Diagnosis:
 
     def _summary(self) -> list[str]:
         counts = ", ".join(f"{label}: {count}" for label, count in self.counts.items())
-        lines = [f"{self.kind}: {self.kind.message}", f"outcome {self.target} ({counts}), {self.n} rows"]
+        first = f"{self.kind}: {self.kind.message}"
+        if self.certainty is Certainty.WITHIN_ROUNDING:
+            first = (
+                f"{self.kind} within rounding: to the precision of these numbers the data are {IN_WORDS[self.kind]}; "
+                "in the bits as stored the last digits decide"
+            )
+        lines = [first, f"outcome {self.target} ({counts}), {self.n} rows"]
         if self.dropped:
             lines[-1] += f"; {self.dropped} rows with missing values left out"
         return lines + [f"note: {note}" for note in self.notes]
@@ -187,7 +204,9 @@ class Diagnosis:
             lines.append(f"{name} is aliased: it equals {what if len(what) <= LONG else what[:LONG] + ' …'}")
         if len(self.aliased) > few:
             lines.append(f"… {len(self.aliased) - few} more aliased columns")
-        if self.fragile:
+        if self.evidence is not None:
+            lines.append(f"evidence: {self.evidence}")
+        if self.fragile and self.certainty is Certainty.PROVEN:
             lines.append("fragile: a change of one part in 1e12 in entries that look rounded could turn this")
         lines += [f"{pair.first} against {pair.second}: {pair.kind}" for pair in self.pairs]
         if self.proof is not None:
@@ -229,6 +248,10 @@ class Diagnosis:
             "facts": list(self.facts),
             "advice": self.advice,
             "notes": list(self.notes),
+            "certainty": None if self.certainty is None else str(self.certainty),
+            "evidence": None
+            if self.evidence is None
+            else {"weights_residual": self.evidence.weights_residual, "theta_residual": self.evidence.theta_residual},
             "fragile": self.fragile,
             "proof": None if self.proof is None else self.proof.argument,
             "pairs": [{"first": p.first, "second": p.second, "kind": str(p.kind)} for p in self.pairs],
@@ -245,9 +268,10 @@ def in_class(name: str, one: Any, reference: Any) -> str:
     return f"{name} for {label(one)} (vs {label(reference)})"
 
 
-def some(rows: NDArray[np.int64], most: int = 8) -> str:
+def some(rows: Iterable[Any], most: int = 8) -> str:
     """The first few of many."""
-    return ", ".join(str(i) for i in rows[:most]) + (", …" if len(rows) > most else "")
+    told = [str(i) for i in rows]
+    return ", ".join(told[:most]) + (", …" if len(told) > most else "")
 
 
 def explain(
