@@ -8,6 +8,7 @@ from math import inf, isnan
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import linprog
 
 import oracle
@@ -218,6 +219,31 @@ def test_powers_of_two_change_nothing_and_a_turned_column_turns_its_sign():
         assert oracle.directions(X * scale, y, fit_intercept) == words
         X = X * np.where(np.arange(X.shape[1]) == 0, -1, 1)
         assert oracle.directions(X, y, fit_intercept) == [turned.get(words[0], words[0]), *words[1:]]
+
+
+def test_repeated_rows_and_positive_multiples_change_no_answer_and_are_told_for_every_row():
+    rng = np.random.default_rng(1)
+    for seed in range(2 * len(FAMILIES)):
+        _, X, y, fit_intercept = small_problem(seed)
+        answer = oracle.judge(X, y, fit_intercept)
+        again = rng.integers(len(y), size=3 * len(y))
+        more = oracle.judge(np.vstack([X, X[again]]), np.append(y, y[again]), fit_intercept)
+        assert (more.kind, more.directions) == (answer.kind, answer.directions)
+        assert more.separated == [*answer.separated, *(answer.separated[i] for i in again)]
+        Z = oracle.oriented(X, y, fit_intercept)
+        kind, separated, _, _ = oracle.face([*Z, *([7 * v for v in z] for z in Z)])
+        assert (kind, separated) == (answer.kind, 2 * answer.separated)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float16, np.float32, ">f8", ">i2"])
+def test_numbers_of_every_type_and_sparse_rows_are_judged_as_they_are_stored(dtype):
+    rng = np.random.default_rng(2)
+    X = (rng.standard_normal((12, 3)) if np.dtype(dtype).kind == "f" else rng.integers(0, 3, (12, 3))).astype(dtype)
+    y = rng.permuted(np.resize([0, 1], 12))
+    answer = oracle.judge(X.astype(float), y, True)
+    assert oracle.judge(X, y, True) == answer
+    if dtype not in (np.float16, ">f8", ">i2"):
+        assert oracle.judge(sparse.csr_array(X), y, True) == answer
 
 
 def test_the_zoo_has_every_kind_in_good_numbers():
