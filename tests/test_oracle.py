@@ -11,7 +11,9 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
+import nasty
 import oracle
+import zoo
 from zoo import FAMILIES, small_problem
 
 SEEDS = range(12 * len(FAMILIES))
@@ -271,6 +273,35 @@ def test_the_zoo_keeps_its_promises_of_size_and_labels():
         assert np.all((X == 0) | (np.abs(X) > 1e-300))
         with_intercept += fit_intercept
     assert 0.4 < with_intercept / seed < 0.6
+
+
+def test_nasty_problems_keep_their_promises_of_size_labels_and_kinds():
+    kinds, forms, large = Counter(), Counter(), 0
+    for seed in range(6 * len(nasty.FAMILIES)):
+        family, X, y, fit_intercept = nasty.nasty_problem(seed)
+        assert family == nasty.FAMILIES[seed % len(nasty.FAMILIES)]
+        A = np.array(X.toarray() if sparse.issparse(X) else X, dtype=float)
+        n, d = A.shape
+        distinct = len(np.unique(np.column_stack([A, y]), axis=0))
+        assert y.shape == (n,) and set(y.tolist()) == {-1, 1} and np.all(np.isfinite(A))
+        assert 2 <= n <= nasty.MOST and d <= (20 if n > 15 else 45)
+        assert distinct <= (400 if family == "repeated levels" else 60)
+        if "repeated" in family:
+            large += n * d * min(n, d) > nasty.TINY
+        if family not in zoo.BUILDERS:
+            forms[X.format if sparse.issparse(X) else X.dtype.str] += 1
+            kinds[family, oracle.kind(X, y, fit_intercept)] += 1
+    assert large > 15
+    assert "csr" in forms and len(forms) > 8
+    assert min(Counter(kind for _, kind in kinds.elements()).values()) > 25 and len(kinds) > 50
+
+
+def test_a_seed_gives_one_nasty_problem():
+    for seed in range(2 * len(nasty.FAMILIES)):
+        family, X, y, fit_intercept = nasty.nasty_problem(seed)
+        again = nasty.nasty_problem(seed)
+        assert (family, fit_intercept) == (again[0], again[3]) and np.array_equal(y, again[2])
+        assert oracle._listed(X) == oracle._listed(again[1])
 
 
 def test_a_seed_gives_one_problem():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+import traceback
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -34,6 +37,11 @@ class Trial:
         return f"{self.outcome}: seed {self.seed}, {self.family}, {self.seconds:.2f} s: {self.detail}"
 
 
+def not_right(seeds: Iterable[int]) -> list[str]:
+    """The trials of these seeds that are neither right nor within rounding, in words."""
+    return [str(done) for done in map(trial, seeds) if done.outcome not in (RIGHT, ROUNDING)]
+
+
 def trial(seed: int) -> Trial:
     """Verdict, proofs, kind, rows, aliased columns and every direction, compared with the oracle's.
 
@@ -49,7 +57,7 @@ def trial(seed: int) -> Trial:
             told = sx.diagnose(X, y, fit_intercept=fit_intercept)
             told_holds = told.proof is None or sx.verify(told.proof, X, y)
     except Exception as error:
-        return Trial(seed, RAISED, f"{type(error).__name__}: {error}"[:300], time.perf_counter() - began)
+        return Trial(seed, RAISED, _words(error), time.perf_counter() - began)
     seconds = time.perf_counter() - began
     answer = oracle.judge(X, y, fit_intercept)
     wrong, undecided, rounding = [], [], []
@@ -91,3 +99,10 @@ def trial(seed: int) -> Trial:
         if details:
             return Trial(seed, outcome, "; ".join([*wrong, *undecided, *rounding]), seconds)
     return Trial(seed, RIGHT, seconds=seconds)
+
+
+def _words(error: Exception) -> str:
+    """What was raised, and where in the package."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if "separatrix" in Path(frame.filename).parts]
+    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})" if own else ""
+    return f"{type(error).__name__}: {error}"[:300] + place
