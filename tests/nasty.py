@@ -102,6 +102,44 @@ def repeated_levels(rng: Generator, intercept: bool) -> Data:
     return X, y
 
 
+def repeated_computed_columns(rng: Generator, intercept: bool) -> Data:
+    """Two or three computed tables side by side: enough for floats to look for relations between columns."""
+    parts = []
+    while len(parts) < 2 or (len(parts) < 3 and rng.random() < 0.5):
+        parts.append(COMPUTED[rng.integers(len(COMPUTED))](rng, intercept))
+    n = min(len(y) for _, y in parts)
+    X = np.hstack([X[:n] for X, _ in parts])[:, :14]
+    y = parts[0][1][:n]
+    y[:2] = (y[0], -y[0]) if np.all(y == y[0]) else y[:2]
+    return repeated(rng, X, y, work=6 * TINY) if rng.random() < 0.5 else (X, y)
+
+
+def repeated_close_columns(rng: Generator, intercept: bool) -> Data:
+    """Columns that differ by 1e-6 to 1e-12 of their size, and that difference, exact, as a column after them."""
+    n, d = sizes(rng, (12, 30), (3, 5))
+    A = rng.integers(-(2**12), 2**12, (n, d)) * 1.0
+    small = rng.integers(-3, 4, (n, d)) * 2.0 ** -rng.integers(8, 28, d)
+    X = np.hstack([A, A + small, small if rng.random() < 0.7 else A + 2 * small])
+    X = X if rng.random() < 0.5 else X[:, rng.permutation(3 * d)]
+    return repeated(rng, X, labels_by_rule(rng, A @ rng.integers(-1, 2, d)), work=6 * TINY)
+
+
+def repeated_rows_near_the_face(rng: Generator, intercept: bool) -> Data:
+    """Whole numbers near 2**50: some rows in a subspace with coefficients such as 1/3, the others off it by 1 or 2."""
+    k, others = int(rng.integers(2, 4)), int(rng.integers(9, 15))
+    M = rng.choice([0, 0, 1, 21, 7, -3, 14], (k, others))  # times 1/21
+    on = 21 * rng.integers(-(2**44), 2**44, (k + 1, k))
+    off = 21 * rng.integers(-(2**44), 2**44, (int(rng.integers(6, 24)), k))
+    step = rng.integers(-1, 2, (len(off), others)) * (rng.random((len(off), others)) < 0.4)
+    step[:, 0] += 1 + (step[:, 0] == -1)
+    Z = np.vstack([np.hstack([on, on // 21 @ M]), np.hstack([off, off // 21 @ M + step])])
+    y = signs(rng, len(Z))
+    X = np.vstack([y[:, None] * Z, y[: k + 1, None] * Z[: k + 1]])  # the rows on the face with either label
+    y = np.append(y, -y[: k + 1])
+    X = X[:, rng.permutation(k + others)] * 1.0
+    return repeated(rng, X, y, work=15 * TINY) if rng.random() < 0.3 else (X, y)
+
+
 # Families: the last digit, and the ends of float64.
 
 
@@ -353,6 +391,9 @@ BUILDERS: Builders = {
     "repeated nasty rows": (repeated_nasty_rows, None),
     "repeated rows of many columns": (repeated_rows_of_many_columns, None),
     "repeated levels": (repeated_levels, None),
+    "repeated computed columns": (repeated_computed_columns, None),
+    "repeated close columns": (repeated_close_columns, None),
+    "repeated rows near the face": (repeated_rows_near_the_face, None),
     "ulp-apart contradictions": (ulp_apart_contradictions, None),
     "nearly parallel rows": (nearly_parallel_rows, None),
     "nearly parallel columns": (nearly_parallel_columns, None),
