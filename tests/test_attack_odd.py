@@ -6,7 +6,7 @@ import pytest
 
 from trial import not_right
 
-SHORT, LONG = range(1, 20, 2), range(21, 200, 2)  # blocks of 100 problems; `scripts/attack` takes any number of them
+SHORT, LONG = range(1, 20, 2), range(21, 220, 2)  # blocks of 100 problems; `scripts/attack` takes any number of them
 
 
 @pytest.mark.parametrize("block", [*SHORT, *(pytest.param(k, marks=pytest.mark.long) for k in LONG)])
