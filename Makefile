@@ -23,10 +23,12 @@ core: $(LIBRARY)
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# What `make test` has a sample of: all 3,000 small problems, hundreds of megabytes in files and in memory, larger image
-# problems, benchmarks; and killed processes. The sanitizers first.
+# What `make test` has a sample of: 20,000 small problems, hundreds of megabytes in files and in memory, larger image
+# problems, benchmarks; and killed processes. The sanitizers first, then the problems in two processes.
+ATTACKS := tests/test_attack.py tests/test_attack_odd.py
 test-long: $(VENV)/installed-dev sanitize
-	$(BIN)/python -m pytest -m 'long or faults'
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m long $(ATTACKS)
+	$(BIN)/python -m pytest -m 'long or faults' $(ATTACKS:%=--ignore=%)
 
 # That version hands pytest a generator of checks, which newer pytests warn about.
 test-oldest: $(OLDEST)/installed

@@ -7,28 +7,69 @@ A bug in the simplex cannot give a wrong answer: θ and λ are checked against t
 
     Zθ ≥ 0, > 0 off F, = 0 on F                 rows off F can be separated
     λ ≥ 0, > 0 on F, = 0 off F, Zᵀλ = 0         rows on F cannot: for θ in C, λᵀZθ = 0 is a sum of terms ≥ 0
+
+Rows that occur more than once are judged once, and rows that differ by a positive factor enter the simplex once.
+X may be an array of any numbers, a list of lists, or a sparse matrix: what counts is the numbers as they are stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, inf, lcm, nan
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linprog
 
 Rows = list[list[Fraction]]
+Tableau = tuple[list[list[int]], list[int], int, dict[int, list[int]]]
 MAX_PIVOTS = 100_000  # Bland's rule ends by itself; this turns a bug into a message
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All there is to say of a problem: its kind, the rows off the face, and where each coefficient can go."""
+
+    kind: str
+    separated: list[bool]
+    directions: list[str]
+
+    @property
+    def rows(self) -> list[int]:
+        """The numbers of the rows that can be separated."""
+        return [i for i, is_separated in enumerate(self.separated) if is_separated]
+
+
+def judge(X: object, y: object, fit_intercept: bool = False) -> Answer:
+    """Kind, rows and directions at once; those of rows that occur more than once are found once."""
+    A, labels, place = _distinct(X, y)
+    is_aliased = aliased(A, fit_intercept)
+    kept = [j for j, dependent in enumerate(is_aliased) if not dependent]
+    Z = [[z[j] for j in kept] for z in oriented(A, labels, fit_intercept)]  # the other columns follow from these
+    kind, separated, theta, _ = face(Z)
+    answer = ["aliased"] * len(is_aliased)
+    # On overlap Zθ ≥ 0 leaves Zθ = 0, and the columns are independent.
+    words = ["0"] * len(kept) if kind == "overlap" else _signs(Z, theta)
+    for j, word in zip(kept, words, strict=True):
+        answer[j] = word
+    return Answer(kind, [separated[k] for k in place], answer)
 
 
 def face(Z: Sequence[Sequence[Fraction | float]]) -> tuple[str, list[bool], list[Fraction], list[Fraction]]:
     """Say which rows can be separated: (kind, separated, θ, λ), where θ and λ prove it."""
     exact = [[_fraction(value) for value in z] for z in Z]
     rows, row_factor, column_factor = _integers(exact)
-    theta, lam = _optimum(rows, costed=range(len(rows)))
+    twins: dict[tuple[int, ...], list[int]] = {}  # in lowest terms, so that positive multiples are equal
+    for i, z in enumerate(rows):
+        twins.setdefault(tuple(z), []).append(i)
+    theta, weights = _optimum([list(z) for z in twins], costed=range(len(twins)))
     theta = [factor * value for factor, value in zip(column_factor, theta, strict=True)]
-    lam = [factor * value for factor, value in zip(row_factor, lam, strict=True)]
+    lam = [Fraction(0)] * len(rows)
+    for equal, weight in zip(twins.values(), weights, strict=True):
+        for i in equal:
+            lam[i] = row_factor[i] * weight / len(equal)
     separated = [value == 0 for value in lam]
     prove_face(exact, separated, theta, lam)
     kind = "complete" if all(separated) else "quasi-complete" if any(separated) else "overlap"
@@ -37,7 +78,8 @@ def face(Z: Sequence[Sequence[Fraction | float]]) -> tuple[str, list[bool], list
 
 def kind(X: object, y: object, fit_intercept: bool = False) -> str:
     """Name the kind of separation: "complete", "quasi-complete" or "overlap"."""
-    return face(oriented(X, y, fit_intercept))[0]
+    A, labels, _ = _distinct(X, y)
+    return face(oriented(A, labels, fit_intercept))[0]
 
 
 def separable(X: object, y: object, fit_intercept: bool = False) -> bool:
@@ -51,31 +93,33 @@ def directions(X: object, y: object, fit_intercept: bool = False) -> list[str]:
     A column that is a combination of earlier ones is aliased and left out. In that order the intercept comes first,
     in the answer it comes last.
     """
-    Z = oriented(X, y, fit_intercept)
-    is_aliased = aliased(X, fit_intercept)
-    kept = [j for j, dependent in enumerate(is_aliased) if not dependent]
-    Z = [[z[j] for j in kept] for z in Z]
-    rows, row_factor, column_factor = _integers(Z)
-    n, d = len(Z), len(kept)
+    return judge(X, y, fit_intercept).directions
 
-    seen = [{_sign(value)} - {0} for value in face(Z)[2]]
+
+def _signs(Z: Rows, theta: Sequence[Fraction]) -> list[str]:
+    """The same for independent columns; θ is a point of the cone."""
+    rows, row_factor, column_factor = _integers(Z)
+    n, d = len(Z), len(Z[0])
+    first: dict[tuple[int, ...], int] = {}
+    for i, z in enumerate(rows):
+        first.setdefault(tuple(z), i)
+    start = _tableau([list(z) for z in first])
+    seen = [{_sign(value)} - {0} for value in theta]
     for j in range(d):
         for sign in {1, -1} - seen[j]:
             # Add the row ±e_j: off the face, θ_j takes this sign; on it, λ is Farkas' proof that it never does.
-            unit = [sign if k == j else 0 for k in range(d)]
-            theta, lam = _optimum([*rows, unit], costed=[n])
-            if lam[n] == 0:
+            theta, weights = _optimum_beside(start, j, sign)
+            if weights[-1] == 0:
                 theta = [factor * value for factor, value in zip(column_factor, theta, strict=True)]
                 prove_sign(Z, j, sign, theta)
-                seen[j].add(sign)
+                for k, value in enumerate(theta):  # it is a point of the cone as good as any
+                    seen[k] |= {_sign(value)} - {0}
             else:
-                lam = [factor * value for factor, value in zip(row_factor, lam[:n], strict=True)]
+                lam = [Fraction(0)] * n
+                for i, weight in zip(first.values(), weights, strict=False):
+                    lam[i] = row_factor[i] * weight
                 prove_never_sign(Z, j, sign, lam)
-
-    answer = ["aliased"] * len(is_aliased)
-    for j, signs in zip(kept, seen, strict=True):
-        answer[j] = "either" if len(signs) == 2 else "+" if 1 in signs else "-" if -1 in signs else "0"
-    return answer
+    return ["either" if len(signs) == 2 else "+" if 1 in signs else "-" if -1 in signs else "0" for signs in seen]
 
 
 def highs_directions(X: object, y: object, fit_intercept: bool = False) -> list[float]:
@@ -98,7 +142,7 @@ def highs_directions(X: object, y: object, fit_intercept: bool = False) -> list[
 
 def aliased(X: object, fit_intercept: bool = False) -> list[bool]:
     """Say which columns are exact combinations of earlier ones, the intercept, last here, counted as the first."""
-    A = [[_fraction(value) for value in a] for a in np.asarray(X).tolist()]
+    A = [[_fraction(value) for value in a] for a in dict.fromkeys(map(tuple, _listed(X)))]
     if fit_intercept:
         A = [[Fraction(1), *a] for a in A]
     rows, _, _ = _integers(A)
@@ -121,10 +165,23 @@ def oriented(X: object, y: object, fit_intercept: bool = False) -> Rows:
     if len(values) != 2:
         raise ValueError(f"y must have two values, got {values}.")
     Z = []
-    for a, label in zip(np.asarray(X).tolist(), labels, strict=True):
+    for a, label in zip(_listed(X), labels, strict=True):
         sign = 1 if label == values[1] else -1
         Z.append([sign * _fraction(value) for value in ([*a, 1] if fit_intercept else a)])
     return Z
+
+
+def _listed(X: object) -> list[list[object]]:
+    """The rows in Python's own numbers, as they are stored."""
+    return X.toarray().tolist() if sparse.issparse(X) else np.asarray(X).tolist()
+
+
+def _distinct(X: object, y: object) -> tuple[list[list[object]], list[object], list[int]]:
+    """Each row once with each of its labels, and for every row its place among those."""
+    where: dict[tuple[object, ...], int] = {}
+    labels = np.asarray(y).tolist()
+    place = [where.setdefault((label, *a), len(where)) for a, label in zip(_listed(X), labels, strict=True)]
+    return [list(key[1:]) for key in where], [key[0] for key in where], place
 
 
 # The proofs. They see the data as given; factors of the simplex have no part in them.
@@ -173,8 +230,23 @@ def _optimum(Z: list[list[int]], costed: Sequence[int]) -> tuple[list[Fraction],
     With basis B the tableau is T = D B⁻¹ [Zᵀ, I], all whole, D = |det B| (Edmonds; Bareiss 1968). Entering and leaving
     variables are the first that qualify, in the order q_0, p_0, q_1, p_1, … (Bland 1977).
     """
-    n, d = len(Z), len(Z[0])
     T, basis, D, _ = _tableau(Z)
+    return _climb(T, basis, D, (len(Z), len(Z[0])), costed)
+
+
+def _optimum_beside(start: Tableau, j: int, sign: int) -> tuple[list[Fraction], list[Fraction]]:
+    """The same with the row ±e_j at the end, the only one with a cost; its column of the tableau is ± that of I."""
+    T, basis, D, _ = start
+    d = len(T)  # the columns are independent: none is missing in T
+    n = len(T[0]) - d
+    return _climb([[*t[:n], sign * t[n + j], *t[n:]] for t in T], basis, D, (n + 1, d), [n])
+
+
+def _climb(
+    T: list[list[int]], basis: list[int], D: int, shape: tuple[int, int], costed: Sequence[int]
+) -> tuple[list[Fraction], list[Fraction]]:
+    """From λ = 0 to the optimum."""
+    n, d = shape
     variable = [2 * i for i in basis]  # 2i is q_i, 2i + 1 is p_i
     is_costed = [False] * n
     for i in costed:
@@ -226,7 +298,7 @@ def _optimum(Z: list[list[int]], costed: Sequence[int]) -> tuple[list[Fraction],
     raise AssertionError(f"no optimum after {MAX_PIVOTS} pivots")
 
 
-def _tableau(Z: list[list[int]]) -> tuple[list[list[int]], list[int], int, dict[int, list[int]]]:
+def _tableau(Z: list[list[int]]) -> Tableau:
     """Eliminate in [Zᵀ, I], column by column of Z: (T, basis, D, null).
 
     T = M [Zᵀ, I] with D > 0 times the identity on the rows of Z in `basis`. A column j of Z that is a combination of

@@ -1,4 +1,4 @@
-"""separate and prove_kind against the exact judge, on thousands of small problems."""
+"""separate and prove_kind by each of their tools, at the ends of float64, and what must change no verdict."""
 
 from __future__ import annotations
 
@@ -47,18 +47,6 @@ def both(X, y, intercept=False):
 def separates(X, y, theta, intercept=False):
     theta = [Fraction(float(t)) for t in theta]
     return all(sum(a * t for a, t in zip(z, theta, strict=True)) > 0 for z in oracle.oriented(X, y, intercept))
-
-
-@pytest.mark.parametrize("block", [*range(3), *(pytest.param(k, marks=pytest.mark.long) for k in range(3, 30))])
-def test_verdict_and_kind_are_those_of_the_exact_judge(block):
-    for seed in range(100 * block, 100 * block + 100):
-        _, X, y, intercept = small_problem(seed)
-        kind = oracle.kind(X, y, intercept)
-        found = sx.separate(X, y, fit_intercept=intercept)
-        assert found.status == ("separable" if kind == "complete" else "inseparable"), seed
-        assert found.verify(X, y), seed
-        assert found.margin.lower <= found.margin.upper, seed
-        assert kind_of(X, y, intercept) == kind, seed
 
 
 @pytest.mark.parametrize("block", range(3))

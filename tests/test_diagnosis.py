@@ -15,8 +15,6 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import oracle
 import separatrix as sx
-import zoo
-from separatrix.certify import check
 from separatrix.certify.reader import Reader
 from separatrix.data.memory import hold
 from separatrix.deciding import relations
@@ -112,18 +110,6 @@ def test_a_sum_that_misses_its_decimal_is_fragile():
 
 
 # Directions over the recession cone.
-
-
-@pytest.mark.parametrize("block", range(6))
-def test_kinds_and_directions_are_the_oracles(block):
-    for seed in range(30 * block, 30 * block + 30):
-        family, X, y, fit_intercept = zoo.small_problem(seed)
-        found = sx.diagnose(X, y, fit_intercept=fit_intercept)
-        assert found.kind == oracle.kind(X, y, fit_intercept), (seed, family)
-        assert list(found.columns.values()) == oracle.directions(X, y, fit_intercept), (seed, family)
-        assert check(found.proof, hold(X, y, fit_intercept=fit_intercept)), (seed, family)
-        _, separated, _, _ = oracle.face(oracle.oriented(X, y, fit_intercept))
-        assert found.rows.tolist() == np.flatnonzero(separated).tolist(), (seed, family)
 
 
 def test_directions_by_the_float_tools_are_the_oracles():

@@ -8,9 +8,12 @@ from math import inf, isnan
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import linprog
 
+import nasty
 import oracle
+import zoo
 from zoo import FAMILIES, small_problem
 
 SEEDS = range(12 * len(FAMILIES))
@@ -220,6 +223,31 @@ def test_powers_of_two_change_nothing_and_a_turned_column_turns_its_sign():
         assert oracle.directions(X, y, fit_intercept) == [turned.get(words[0], words[0]), *words[1:]]
 
 
+def test_repeated_rows_and_positive_multiples_change_no_answer_and_are_told_for_every_row():
+    rng = np.random.default_rng(1)
+    for seed in range(2 * len(FAMILIES)):
+        _, X, y, fit_intercept = small_problem(seed)
+        answer = oracle.judge(X, y, fit_intercept)
+        again = rng.integers(len(y), size=3 * len(y))
+        more = oracle.judge(np.vstack([X, X[again]]), np.append(y, y[again]), fit_intercept)
+        assert (more.kind, more.directions) == (answer.kind, answer.directions)
+        assert more.separated == [*answer.separated, *(answer.separated[i] for i in again)]
+        Z = oracle.oriented(X, y, fit_intercept)
+        kind, separated, _, _ = oracle.face([*Z, *([7 * v for v in z] for z in Z)])
+        assert (kind, separated) == (answer.kind, 2 * answer.separated)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float16, np.float32, ">f8", ">i2"])
+def test_numbers_of_every_type_and_sparse_rows_are_judged_as_they_are_stored(dtype):
+    rng = np.random.default_rng(2)
+    X = (rng.standard_normal((12, 3)) if np.dtype(dtype).kind == "f" else rng.integers(0, 3, (12, 3))).astype(dtype)
+    y = rng.permuted(np.resize([0, 1], 12))
+    answer = oracle.judge(X.astype(float), y, True)
+    assert oracle.judge(X, y, True) == answer
+    if dtype not in (np.float16, ">f8", ">i2"):
+        assert oracle.judge(sparse.csr_array(X), y, True) == answer
+
+
 def test_the_zoo_has_every_kind_in_good_numbers():
     kinds, by_family = Counter(), {family: set() for family in FAMILIES}
     for seed in SEEDS:
@@ -245,6 +273,35 @@ def test_the_zoo_keeps_its_promises_of_size_and_labels():
         assert np.all((X == 0) | (np.abs(X) > 1e-300))
         with_intercept += fit_intercept
     assert 0.4 < with_intercept / seed < 0.6
+
+
+def test_nasty_problems_keep_their_promises_of_size_labels_and_kinds():
+    kinds, forms, large = Counter(), Counter(), 0
+    for seed in range(6 * len(nasty.FAMILIES)):
+        family, X, y, fit_intercept = nasty.nasty_problem(seed)
+        assert family == nasty.FAMILIES[seed % len(nasty.FAMILIES)]
+        A = np.array(X.toarray() if sparse.issparse(X) else X, dtype=float)
+        n, d = A.shape
+        distinct = len(np.unique(np.column_stack([A, y]), axis=0))
+        assert y.shape == (n,) and set(y.tolist()) == {-1, 1} and np.all(np.isfinite(A))
+        assert 2 <= n <= nasty.MOST and d <= (20 if n > 15 else 45)
+        assert distinct <= (400 if family == "repeated levels" else 60)
+        if "repeated" in family:
+            large += n * d * min(n, d) > nasty.TINY
+        if family not in zoo.BUILDERS:
+            forms[X.format if sparse.issparse(X) else X.dtype.str] += 1
+            kinds[family, oracle.kind(X, y, fit_intercept)] += 1
+    assert large > 15
+    assert {"csr", "csc", "<i8"} < set(forms) and len(forms) > 6
+    assert min(Counter(kind for _, kind in kinds.elements()).values()) > 25 and len(kinds) > 50
+
+
+def test_a_seed_gives_one_nasty_problem():
+    for seed in range(2 * len(nasty.FAMILIES)):
+        family, X, y, fit_intercept = nasty.nasty_problem(seed)
+        again = nasty.nasty_problem(seed)
+        assert (family, fit_intercept) == (again[0], again[3]) and np.array_equal(y, again[2])
+        assert oracle._listed(X) == oracle._listed(again[1])
 
 
 def test_a_seed_gives_one_problem():

@@ -7,21 +7,28 @@ still holds after them is for the oracle to say.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 Generator = np.random.Generator
 Data = tuple[np.ndarray, np.ndarray]
+Builders = Mapping[str, tuple[Callable[[Generator, bool], Data], bool | None]]
 MARGINS = (1.0, 1e-3, 1e-6, 1e-9)
 ALWAYS, NEVER = True, False
 
 
 def small_problem(seed: int) -> tuple[str, np.ndarray, np.ndarray, bool]:
     """Make one problem from its seed: (family, X, y, fit_intercept), y in {-1, 1} with both present."""
-    family = FAMILIES[seed % len(FAMILIES)]
-    builder, intercept = BUILDERS[family]
+    return problem_of(BUILDERS, seed, np.random.default_rng(seed))
+
+
+def problem_of(builders: Builders, seed: int, rng: Generator) -> tuple[str, np.ndarray, np.ndarray, bool]:
+    """The same of these families."""
+    family = tuple(builders)[seed % len(builders)]
+    builder, intercept = builders[family]
     if intercept is None:
-        intercept = bool(seed // len(FAMILIES) % 2)
-    rng = np.random.default_rng(seed)
+        intercept = bool(seed // len(builders) % 2)
     X, y = builder(rng, intercept)
     order = rng.permutation(len(y))  # no row is known by its place
     return family, X[order], y[order], intercept
@@ -313,7 +320,7 @@ def touching_classes(rng: Generator, intercept: bool) -> Data:
     return A @ unimodular(rng, d) + rng.integers(-2, 3, d), y
 
 
-BUILDERS = {  # family: (its builder, ALWAYS or NEVER with an intercept, or None where rounds alternate)
+BUILDERS: Builders = {  # family: (its builder, ALWAYS or NEVER with an intercept, or None where rounds alternate)
     "planted margin": (planted_margin, None),
     "overlap": (overlap, None),
     "quasi-complete": (quasi_complete, None),
