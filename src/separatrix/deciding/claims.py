@@ -42,15 +42,20 @@ def claim_weights(
 
 
 def claim_quasi_complete(
-    rows: HeldRows, weights: Proof, theta: Vector, K: Index, relations: Relations
+    reader: Reader, rows: HeldRows, weights: Proof, theta: Vector, K: Index, relations: Relations
 ) -> Proof | None:
-    """A proof of inseparability with a θ ≥ 0: θ_K = -Mθ_N in rational numbers is zero on the face exactly."""
+    """A proof of inseparability with a θ ≥ 0: θ_K = -Mθ_N in rational numbers is zero on the face exactly.
+
+    The rows of the face are those that the relations make zero; θ has to be positive on all others.
+    """
     exact = [Fraction(0)] * len(theta)
     for j in np.setdiff1d(np.arange(len(theta)), K).tolist():
         exact[j] = Fraction(float(theta[j]))
     for j, terms in relations.items():
         for k, c in terms.items():
             exact[k] -= c * exact[j]
+    if not (reader.signs(exact, np.flatnonzero(~holds_on(reader, K, relations))) > 0).all():
+        return None
     return claim(
         rows,
         Claim.QUASI_COMPLETE,

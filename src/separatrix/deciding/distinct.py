@@ -117,11 +117,12 @@ def distinct(rows: HeldRows, budget: Budget) -> Distinct:
     once = merged(rows)
     small, D = once.rows, rows.d + (rows.bias > 0)
     long = small.r[small.r > 0]
-    extreme = rows.scale != 1.0 or (len(long) > 0 and long.max() > EXTREME * long.min())
+    extreme = rows.scale != 1.0 or (len(long) > 0 and long.max() / EXTREME > long.min())
     if (extreme or small.n * D <= LOOKED_AT) and small.n * D <= budget.entries:
         Z = Reader(small).dense(np.arange(small.n), np.arange(D))
         size = np.frexp(Z[Z != 0])[1]
-        balanced = _balanced(Z) if len(size) and int(size.max()) - int(size.min()) > UNEVEN else None
+        uneven = len(size) > 0 and int(size.max()) - int(size.min()) > UNEVEN
+        balanced = _balanced(Z) if extreme or uneven else None
         if balanced is not None:
             return Distinct(hold_signed(balanced[0], rows.classes), once.at, once.which, *balanced[1:])
     return once

@@ -85,7 +85,7 @@ class Face:
             if proof.claim is Claim.SEPARABLE:
                 theta = np.zeros(reader.D)
                 theta[N] = [float(t) for t in proof.theta or ()]
-                return claim_quasi_complete(self.rows, self.first, theta, K, relations)
+                return claim_quasi_complete(reader, self.rows, self.first, theta, K, relations)
             if not self.grow(rest[list(proof.rows or ())], proof.float_weights, K):
                 return None
         return None

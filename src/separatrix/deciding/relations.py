@@ -22,7 +22,8 @@ Relations = dict[int, dict[int, Fraction]]
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 PANEL = 128  # columns orthogonalised together
 PRIME, STRIP = 8_388_593, 64  # the largest prime below 2**23, and columns eliminated at a time
-MORE = 20  # rows beyond as many as columns that a rank is taken of
+MORE = 20  # rows beyond as many as columns that are eliminated first
+ELIMINATED = 5_000_000  # entries that are eliminated modulo a prime
 SPANNED = 5_000  # rows up to which a square matrix is eliminated modulo it
 SYSTEM = 50, 400  # unknowns up to which coefficients are solved for exactly, without and with FLINT
 
@@ -65,11 +66,9 @@ def independent_columns(
     relations: Relations = {}
     keep = np.flatnonzero(~zero)
     keep = _without_proportional(reader, rows, columns, A, keep, relations)
-    kept, left = _rank(A[:, keep], ordered=order is not None)
-    K, rest = keep[kept], keep[left]
-    if len(rest):
-        found = _combinations(reader, rows, columns, A, K, rest, budget)
-        K = np.concatenate([K, [j for j in rest if int(columns[j]) not in found]]).astype(np.int64)
+    K = keep
+    if len(_rank(A[:, keep], ordered=order is not None)[1]):
+        K, found = _by_prime(reader, rows, columns, A, keep, budget)
         for j, terms in relations.items():  # what leaned on a column that has now left leans on what that leans on
             relations[j] = {
                 k: c * factor for base, factor in terms.items() for k, c in found.get(base, {base: Fraction(1)}).items()
@@ -193,6 +192,35 @@ def _regular(M: Vector) -> bool:
     return True
 
 
+def _by_prime(
+    reader: Reader, rows: Index, columns: Index, A: Vector, keep: Index, budget: Budget
+) -> tuple[Index, Relations]:
+    """Of columns that floats call dependent, those to keep, and the others as exact combinations of these.
+
+    Elimination modulo a prime says which columns have a part outside those before them: where it has one there, it has
+    one. Some of the rows will do, unless a combination fails in the others.
+    """
+    found: Relations = {}
+    some = rows[:: max(1, len(rows) // (len(keep) + MORE))]
+    for few in (some, rows) if len(some) < len(rows) else (some,):
+        if budget.late or len(few) * len(keep) > ELIMINATED:
+            break
+        pivots = _pivots(reader, few, columns[keep])
+        K, rest = keep[pivots], np.delete(keep, pivots)
+        found = _combinations(reader, rows, columns, A, K, rest, budget) if len(rest) else {}
+        if len(found) == len(rest):
+            return K, found
+    return np.array([j for j in keep if int(columns[j]) not in found], dtype=np.int64), found
+
+
+def _pivots(reader: Reader, rows: Index, columns: Index) -> list[int]:
+    """The places of the columns that are no combination of those before them on these rows modulo a prime."""
+    from flint import nmod_mat
+
+    reduced, rank = nmod_mat(_residues(reader.dense(rows, columns)).astype(np.int64).tolist(), PRIME).rref()
+    return [next(j for j in range(len(columns)) if int(reduced[i, j])) for i in range(rank)]
+
+
 def _combinations(
     reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index, budget: Budget
 ) -> Relations:
@@ -207,30 +235,15 @@ def _combinations(
         terms = {}
         for k, c in zip(K, M[:, at], strict=True):
             if abs(c) > 1e-9:
-                value = Fraction(float(np.ldexp(c, power[j] - power[k])))
-                terms[int(columns[k])] = value.limit_denominator(DENOMINATOR)
+                shift = Fraction(2) ** int(power[j] - power[k])
+                terms[int(columns[k])] = (Fraction(float(c)) * shift).limit_denominator(DENOMINATOR)
         if all(terms.values()) and _holds(reader, {int(columns[j]): terms}, rows):
             relations[int(columns[j])] = terms
         else:
             hard.append(j)
-    tied = _dependent(reader, rows, columns[K], columns[hard]) if hard else []
-    if tied and not budget.late:
-        relations |= _solve_exactly(reader, rows, columns, A, K, np.array([hard[k] for k in tied], dtype=np.int64))
+    if hard:
+        relations |= _solve_exactly(reader, rows, columns, A, K, np.array(hard, dtype=np.int64))
     return relations
-
-
-def _dependent(reader: Reader, rows: Index, K: Index, rest: Index) -> list[int]:
-    """Which of the columns `rest` may be combinations of K and of earlier ones: on some of the rows, modulo a prime.
-
-    Where they are not there, they are not anywhere.
-    """
-    from flint import nmod_mat
-
-    columns = np.concatenate([K, rest])
-    few = rows[:: max(1, len(rows) // (len(columns) + MORE))]
-    reduced, rank = nmod_mat(_residues(reader.dense(few, columns)).astype(np.int64).tolist(), PRIME).rref()
-    pivots = {next(j for j in range(len(columns)) if int(reduced[i, j])) for i in range(rank)}
-    return [at for at in range(len(rest)) if len(K) + at not in pivots]
 
 
 def _solve_exactly(reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index) -> Relations:

@@ -241,7 +241,7 @@ def from_pair(case: Case, pair: Pair) -> Proof | None:
     proof = claim_weights(reader, rows, B, lam, K, relations)
     if proof is None or proof.claim is Claim.OVERLAP or pair.face.all():
         return proof
-    return claim_quasi_complete(rows, proof, theta[: reader.D], K, relations) or proof
+    return claim_quasi_complete(reader, rows, proof, theta[: reader.D], K, relations) or proof
 
 
 def by_newton(case: Case) -> Proof | None:
