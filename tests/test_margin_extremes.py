@@ -80,9 +80,9 @@ def held(X, y, m, intercept, true):
 
 
 def useful(X, m, true):
-    """Whether it is closed, but for the last digits that float64 has, where rows are even and μ is 1e-6 of them."""
+    """Whether it is closed, but for the last digits that float64 has, where rows are even and μ is 1e-4 of them."""
     squares = [sum(F(float(v)) ** 2 for v in a) for a in X]
-    even = max(squares) <= 10**4 * min(squares) and true * 10**12 >= max(squares) > 0
+    even = max(squares) <= 10**4 * min(squares) and true * 10**8 >= max(squares) > 0
     return not even or F(m.upper) - F(m.lower) <= F(2e-6) * F(m.upper) + 3 * SMALLEST
 
 

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from separatrix.certify import Claim, Proof
 from separatrix.certify.check import slack
 from separatrix.certify.reader import Reader, gamma
+from separatrix.core.constants import SMALLEST
+from separatrix.core.definition import rounded
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import UNLIMITED, Budget
@@ -25,12 +26,6 @@ from separatrix.deciding.scaling import equilibrated
 
 CHANGE = 1e-12
 TRIES = 60  # Newton steps towards a sturdier separator
-
-
-def rounded(A: Vector) -> NDArray[np.bool_]:
-    """Entries whose significand has more than 32 bits."""
-    significand = np.frexp(A)[0] * 2.0**32
-    return np.asarray(significand != np.rint(significand))
 
 
 def is_fragile(rows: HeldRows, proof: Proof, budget: Budget = UNLIMITED, *, kind: bool = False) -> bool:
@@ -51,23 +46,18 @@ def is_fragile(rows: HeldRows, proof: Proof, budget: Budget = UNLIMITED, *, kind
 
 def survives(reader: Reader, theta: Vector, rows: Index) -> bool:
     """Whether z_iᵀθ > 0 in these rows whatever the change."""
-    columns = np.arange(reader.D)
+    if not np.isfinite(theta).all():
+        return False
+    if not reader.long:
+        return True  # entries of 24 bits were not rounded, and nothing moves
+    full = np.zeros(reader.d + 1)
+    full[: len(theta)] = theta
     with np.errstate(all="ignore"):
         for lo in range(0, len(rows), reader.step):
             part = rows[lo : lo + reader.step]
-            if reader.sparse:
-                A = reader.X[part].astype(np.float64)
-                full = np.zeros(reader.d + 1)
-                full[: len(theta)] = theta
-                s = reader.y[part] * (A @ full[:-1] + reader.bias * full[-1])
-                t = abs(A) @ abs(full[:-1]) + reader.bias * abs(full[-1])
-                A.data = np.where(rounded(A.data), A.data, 0.0)
-                moved = abs(A) @ abs(full[:-1])
-            else:
-                A = reader.dense(part, columns)
-                s, t = A @ theta, abs(A) @ abs(theta)
-                moved = np.where(rounded(A), abs(A), 0.0) @ abs(theta)
-            if not ((s > 2 * CHANGE * moved + gamma(reader.D + 4) * t) | (moved == 0)).all():
+            s, t, moved = reader.spans(full, part, moved=True)
+            error = gamma(reader.D + 4) * t + (reader.D + 4) * SMALLEST
+            if not ((s > 2 * CHANGE * moved + error) | (moved == 0)).all():
                 return False
     return True
 
