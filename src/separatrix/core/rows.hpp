@@ -55,11 +55,11 @@ template <class A_, class T> struct Dense {
         for (; j + M <= count; j += M) {
             const T *at[M];
             for (int r = 0; r < M; r++) at[r] = row(idx[j + r]);
-            span<M, MOVED>(at, phi, d, s + j, t + j, c + j);
+            span<M, MOVED>(at, phi, d, s + j, t + j, MOVED ? c + j : nullptr);
         }
         for (; j < count; j++) {
             const T *at[1] = {row(idx[j])};
-            span<1, MOVED>(at, phi, d, s + j, t + j, c + j);
+            span<1, MOVED>(at, phi, d, s + j, t + j, MOVED ? c + j : nullptr);
         }
         for (j = 0; j < count; j++) {
             s[j] = s[j] + tail;
