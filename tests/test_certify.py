@@ -815,6 +815,24 @@ def test_echelon_names_the_first_independent_columns_and_the_relations_of_the_re
         assert all(z[j] == sum(c * z[k] for k, c in relations.get(j, {}).items()) for z in Z)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_signs_are_exact_whether_few_columns_are_gathered_or_whole_rows_read(kind, form):
+    rng = np.random.default_rng(3)
+    X = (rng.standard_normal((40, 70)) * 10.0 ** rng.integers(-30, 30, 70)).astype(kind)
+    X[3], X[7] = 2 * X[4], -X[8]
+    y = np.resize([1, -1], 40)
+    for intercept in (False, True):
+        reader = Reader(hold(form(X), y, fit_intercept=intercept))
+        for support in (1, 2, 4, 5, 30, 70):
+            v = np.zeros(reader.D)
+            v[rng.choice(70, support, replace=False)] = rng.integers(-9, 10, support)
+            v[0] = 5e-324 if support == 30 else v[0]  # entries of v below the normal range of the largest
+            for w in (v, v - (X[4] @ v[:70]) * (np.arange(reader.D) == 70)):
+                values = [dot(z, map(F, w.tolist())) for z in oracle.oriented(X, y, intercept)]
+                assert reader.signs(w).tolist() == [(s > 0) - (s < 0) for s in values]
+
+
 @pytest.mark.parametrize("power", [1018, 460, -460, -1000])
 def test_signs_hold_where_products_of_split_halves_would_leave_float64(power):
     up = 1 + 2.0**-52

@@ -16,6 +16,7 @@ from separatrix.core import definition, gram, shard
 from separatrix.core.library import ENTRIES, FACE, RECORDS, Ask, Bounds, Sweep, address, library
 from separatrix.core.rows import BLOCK, GROUP, Stored, distance, norm
 from separatrix.core.sweep import Walker
+from separatrix.core.threads import limit_threads
 from separatrix.data.memory import hold
 from separatrix.data.problem import as_problem
 from separatrix.walking.engines import make_engine
@@ -81,6 +82,61 @@ def test_a_dot_product_is_the_one_written_out_by_hand(d):
                     m = np.empty(9)
                     stored.margins(np.ones(9), v, m, np.arange(9))
                     assert m.tolist() == by_hand, (kind, stored.sparse, simd)
+
+
+def bits_by_hand(x: float) -> int:
+    """How many bits the significand of x needs."""
+    whole = abs(float(x).as_integer_ratio()[0])
+    return (whole // (whole & -whole)).bit_length() if whole else 0
+
+
+def mixed(rng: np.random.Generator, shape: Any) -> np.ndarray:
+    """Short numbers, long ones, zeros and denormals."""
+    with np.errstate(under="ignore"):
+        A = np.where(rng.random(shape) < 0.3, spread(rng, shape).astype(np.float32), spread(rng, shape))
+        A = np.where(rng.random(shape) < 0.2, A * 10.0 ** -rng.integers(308, 322, shape), A)
+    A[rng.random(shape) < 0.1] = 0.0
+    A.flat[::17] = 5e-324
+    A.flat[5::17] = -(2.0**32 + 1)
+    return A
+
+
+@pytest.mark.parametrize("d", range(1, 41))
+def test_a_span_is_the_dot_product_of_sizes_and_skips_what_was_not_rounded(d):
+    rng = rng_of(d)
+    X, v, bias = mixed(rng, (11, d)), spread(rng, d + 1), -0.3
+    idx = np.array([3, 0, 10, 7, 7, 1, 2, 9, 4])
+    for kind in (np.float32, np.float64):
+        with np.errstate(under="ignore"):
+            A = X.astype(kind)
+        wide = A.astype(np.float64)
+        moved = np.where(np.vectorize(bits_by_hand)(wide) > 32, abs(wide), 0.0)
+        tail = bias * v[d]
+        by_hand = [
+            [dot_by_hand(a, v[:d]) + tail for a in wide[idx]],
+            [dot_by_hand(abs(a), abs(v[:d])) + abs(tail) for a in wide[idx]],
+            [dot_by_hand(a, abs(v[:d])) for a in moved[idx]],
+        ]
+        with np.errstate(under="ignore"):
+            assert definition.spans(A[idx], bias, v).tolist() == by_hand
+        for stored in (Stored((A,), d, bias), Stored(csr(A), d, bias)):
+            for simd in INSTRUCTION_SETS:
+                with serving(simd):
+                    assert stored.spans(v, idx, moved=True).tolist() == by_hand, (kind, stored.sparse, simd)
+                    assert stored.spans(v, idx).tolist() == by_hand[:2], (kind, stored.sparse, simd)
+
+
+def test_spans_and_norms_are_the_same_on_any_number_of_threads():
+    X, v = spread(rng_of(0), (3000, 50)), spread(rng_of(1), 51)
+    for stored in (Stored((X,), 50, 0.5), Stored(csr(X), 50, 0.5)):
+        alone, together = (stored.spans(v, np.arange(3000), threads, moved=True) for threads in (1, 3))
+        assert (alone == together).all()
+        before = limit_threads(1)
+        alone = stored.norms()
+        limit_threads(3)
+        together = stored.norms()
+        limit_threads(before)
+        assert (alone == together).all()
 
 
 @pytest.mark.parametrize("d", range(41))
@@ -304,6 +360,7 @@ def test_these_tests_call_every_entry_of_the_library(monkeypatch, tmp_path):
         any_walk(seed, tmp_path)
     exp_of_core(np.zeros(3))
     distance(np.zeros(3), np.ones(3))
+    Stored((np.ones((2, 3)),), 3).spans(np.ones(4), np.arange(2))
     lib.serve(before)
     lib.serving()
     assert lib.face() == FACE and lib.size(len(RECORDS)) == -1 and all(lib.size(k) > 0 for k in range(len(RECORDS)))

@@ -14,9 +14,11 @@ from scipy import sparse
 import oracle
 import separatrix as sx
 from conftest import noise, planted
+from separatrix.certify.reader import Reader
 from separatrix.data.memory import hold
 from separatrix.deciding import search
 from separatrix.deciding.budget import UNLIMITED, Budget
+from separatrix.deciding.fragile import survives
 from separatrix.deciding.kind import prove_kind
 from separatrix.deciding.search import Case
 from separatrix.deciding.separate import decide
@@ -364,3 +366,34 @@ def test_explicit_zeros_duplicates_and_empty_rows_of_csr_mean_what_they_say(inte
 def test_one_row_per_class_is_judged(X, intercept):
     kind = oracle.kind(X, [0, 1], intercept)
     assert both(np.array(X), ["no", "yes"], intercept) == ("separable" if kind == "complete" else "inseparable", kind)
+
+
+def long(x):
+    """Whether the significand has more than 32 bits."""
+    whole = abs(float(x).as_integer_ratio()[0])
+    return whole and (whole // (whole & -whole)).bit_length() > 32
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_separator_survives_what_its_worst_change_leaves_positive(intercept):
+    answers = set()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((12, 20)), np.resize([-1.0, 1.0], 12)
+        X[rng.random(X.shape) < 0.5] = 0.25
+        theta = rng.standard_normal(20 + intercept)
+        Z = y[:, None] * (np.hstack([X, np.ones((12, 1))]) if intercept else X)
+        lift = Z @ theta - 10.0 ** rng.uniform(-13, -9)  # margins about as large as a change of 1e-12 can turn
+        X -= np.outer(y * lift, theta[:20]) / (theta[:20] @ theta[:20])
+        Z[:, :20] = y[:, None] * X
+        terms = [[(Fraction(z) * Fraction(t), long(z)) for z, t in zip(a, theta, strict=True)] for a in Z]
+        m, moved = [sum(v for v, _ in a) for a in terms], [sum(abs(v) for v, rounded in a if rounded) for a in terms]
+        change, slack = Fraction(1, 10**12), Fraction(1, 10**13)
+        for form in (np.asarray, sparse.csr_array):
+            found = survives(Reader(hold(form(X), y, fit_intercept=intercept)), theta, np.arange(12))
+            answers.add(found)
+            if found:
+                assert all(v > change * c for v, c in zip(m, moved, strict=True)), seed
+            if all(v > (2 * change + slack) * c for v, c in zip(m, moved, strict=True)):
+                assert found, seed
+    assert answers == {False, True}

@@ -15,47 +15,10 @@ from sklearn.svm import SVC
 
 import separatrix as sx
 from conftest import noise, planted
+from nearest import exact_ends, squared_margin
 from zoo import signs, small_problem, with_margin
 
 F = Fraction
-
-
-def solved(A, b):
-    """x with Ax = b in Fractions, None where A is singular."""
-    n, M = len(A), [[*row, v] for row, v in zip(A, b, strict=True)]
-    for k in range(n):
-        at = next((i for i in range(k, n) if M[i][k]), None)
-        if at is None:
-            return None
-        M[k], M[at] = M[at], M[k]
-        M[k] = [v / M[k][k] for v in M[k]]
-        for i in range(n):
-            if i != k and M[i][k]:
-                M[i] = [a - M[i][k] * c for a, c in zip(M[i], M[k], strict=True)]
-    return [row[-1] for row in M]
-
-
-def squared_margin(X, y, intercept):
-    """μ², exactly: the point of the hull of the rows (of half differences, with an intercept) nearest to 0."""
-    A = [[F(float(v)) for v in a] for a in X]
-    if intercept:
-        rows = range(len(y))
-        points = {
-            tuple((u - v) / 2 for u, v in zip(A[i], A[j], strict=True)) for i in rows for j in rows if y[i] > 0 > y[j]
-        }
-    else:
-        points = {tuple(int(s) * v for v in a) for a, s in zip(A, y, strict=True)}
-    points = sorted(points)
-    G = [[sum(u * v for u, v in zip(p, q, strict=True)) for q in points] for p in points]
-    for k in range(1, X.shape[1] + 2):
-        for S in itertools.combinations(range(len(points)), k):
-            K = [[G[i][j] for j in S] + [F(-1)] for i in S] + [[F(1)] * k + [F(0)]]
-            x = solved(K, [F(0)] * k + [F(1)])
-            if x is None or min(x[:k]) < 0:
-                continue
-            if all(sum(g[j] * w for j, w in zip(S, x, strict=False)) >= x[k] for g in G):
-                return x[k]
-    raise AssertionError("a hull has a nearest point")
 
 
 def tiny(seed):
@@ -73,21 +36,6 @@ def tiny(seed):
     if way == 5:
         X = X * 10.0 ** float(rng.integers(-140, 140))
     return X, y, intercept
-
-
-def exact_ends(X, y, m, intercept):
-    """What θ and λ prove, in Fractions: (min z_iᵀθ, ‖w‖², ‖Zᵀλ'‖²), λ' scaled to sum exactly to what it should."""
-    A = [[F(float(v)) for v in a] for a in np.asarray(X)]
-    theta, lam = [F(float(t)) for t in m.theta], [F(float(w)) for w in m.weights]
-    w, b = (theta[:-1], theta[-1]) if intercept else (theta, F(0))
-    lowest = min(int(s) * (sum(u * v for u, v in zip(a, w, strict=True)) + b) for a, s in zip(A, y, strict=True))
-    for side in [1, -1] if intercept else [0]:
-        inside = [i for i, s in enumerate(y) if side in (0, s)]
-        total = sum(lam[i] for i in inside) * (2 if intercept else 1)
-        for i in inside:
-            lam[i] /= total
-    pull = [sum(w * int(s) * v for w, s, v in zip(lam, y, column, strict=True)) for column in zip(*A, strict=True)]
-    return lowest, sum(v * v for v in w), sum(v * v for v in pull)
 
 
 @pytest.mark.parametrize("block", range(8))

@@ -7,6 +7,7 @@ float64 is a whole number times a power of two, so products and sums of them are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import fsum, inf, lcm
 from typing import Any
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 from separatrix.core.constants import SMALLEST, UNIT
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
+from separatrix.data.sheet import Sheet
 
 Signs = NDArray[np.int8]
 
 ENTRIES = 4_000_000  # read at a time
+FEW = 16  # a sixteenth of the columns: fewer are gathered rather than reading whole rows
 
 
 def gamma(k: int) -> float:
@@ -94,6 +97,9 @@ class Reader:
         self.y = np.where(rows.sign > 0, 1, -1).astype(np.int8)
         self.sparse = rows.sparse
         self.X: Any = rows.X
+        self.sheet = Sheet(replace(rows, bias=self.bias))
+        self.most = 1 + (int(np.diff(rows.arrays[2]).max()) if self.sparse else self.d)  # entries in a row
+        self.long = rows.arrays[0].dtype == np.float64  # entries may have more than 24 bits
         self.step = max(1, ENTRIES // max(1, self.d if not self.sparse else self.X.nnz // self.n + 1))
 
     def dense(self, rows: Index, columns: Index) -> Vector:
@@ -148,29 +154,21 @@ class Reader:
         return out
 
     def _block(self, rows: Index, support: Index, part: list[int], v: Vector) -> Signs:
-        if self.sparse:
-            full = np.zeros(self.d + 1)
-            full[support] = v
-            A = self._csr(rows).astype(np.float64)
-            tail = self.bias * full[self.d]
-            k = int(np.diff(A.indptr).max()) + 4
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                s = self.y[rows] * (A @ full[:-1] + tail)
-                t = abs(A) @ abs(full[:-1]) + abs(tail)
-        else:
-            A = self.dense(rows, support)
-            k = len(support) + 4
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                s, t = A @ v, abs(A) @ abs(v)
-        # |s - zᵀv| ≤ γ_k Σ|z_j v_j|, and each product and each entry of v may lose SMALLEST below the normal range.
+        s, t = self._spans(rows, support, v)
+        k = min(len(support), self.most) + 4
+        # |s - zᵀv| ≤ γ_k Σ|z_j v_j|: fewer than k terms are not 0, and in whatever order they are added, no term is
+        # rounded more often. Below the normal range each product and each entry of v may lose SMALLEST.
+        lost = k * k * SMALLEST
+        if abs(v).min() < 2.0**-1022:
+            lost *= 1.0 + self._size(rows, support)
         with np.errstate(over="ignore", invalid="ignore"):
-            sure = np.isfinite(t) & (abs(s) > gamma(k) * t + (k + float(self._size(A))) * k * SMALLEST)
+            sure = np.isfinite(t) & (abs(s) > gamma(k) * t + lost)
         out = np.where(sure, np.sign(s), 0).astype(np.int8)
         open_rows = np.flatnonzero(~sure)
         if len(open_rows) == 0:
             return out
         if not self.sparse:
-            whole = A[open_rows]
+            whole = self.dense(rows[open_rows], support)
             size = sum(map(abs, part))
             if size < 2**53 and (whole == np.rint(whole)).all() and abs(whole).max() < 2.0**52 / size:
                 out[open_rows] = np.sign(whole @ np.array([float(p) for p in part]))  # no rounding anywhere
@@ -185,8 +183,24 @@ class Reader:
             out[j] = (value > 0) - (value < 0)
         return out
 
-    @staticmethod
-    def _size(A: Any) -> float:
+    def _spans(self, rows: Index, support: Index, v: Vector) -> Vector:
+        """z_iᵀv and Σ|z_ij v_j| in float64, v given on its support."""
+        if not self.sparse and FEW * len(support) < self.D:  # not worth reading whole rows for
+            A = self.dense(rows, support)
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                return np.stack([A @ v, abs(A) @ abs(v)])
+        full = np.zeros(self.d + 1)
+        full[support] = v
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            return self.spans(full, rows)
+
+    def spans(self, v: Vector, rows: Index, *, moved: bool = False) -> Vector:
+        """z_iᵀv and Σ|z_ij v_j| of d + 1 numbers v; with `moved` also Σ|z_ij v_j| over rounded entries."""
+        found = self.sheet.stored.spans(v, rows, self.sheet.threads, moved=moved)
+        found[0] *= self.y[rows]
+        return found
+
+    def _size(self, rows: Index, support: Index) -> float:
         """The largest entry: what SMALLEST in v can grow to."""
-        big = abs(A).max() if A.shape[0] and A.shape[1] else 0.0
-        return float(big) if np.isfinite(big) else 0.0
+        A = self.X[rows] if self.sparse else self.dense(rows, support)
+        return max(1.0, float(abs(A).max()))

@@ -122,6 +122,19 @@ def margins(X: Any, sign: Vector, bias: float, phi: Vector) -> Vector:
     return np.asarray(sign * (dots(X, phi[:-1]) + phi.dtype.type(bias) * phi[-1]))
 
 
+def spans(X: Any, bias: float, phi: Vector) -> Vector:
+    """a_iᵀφ + bias φ_d, Σ_k |a_ik φ_k| + |bias φ_d|, and Σ_k |a_ik φ_k| over the entries that were rounded."""
+    tail = bias * phi[-1]
+    s, t = dots(X, phi[:-1]) + tail, dots(abs(X), abs(phi[:-1])) + abs(tail)
+    return np.stack([s, t, dots(np.where(rounded(X), abs(X), 0.0), abs(phi[:-1]))])
+
+
+def rounded(A: Vector) -> NDArray[np.bool_]:
+    """Entries whose significand has more than 32 bits: decimals such as 0.1 were rounded, short numbers were not."""
+    significand = np.frexp(A)[0] * 2.0**32
+    return np.asarray(significand != np.rint(significand))
+
+
 def pull(X: Any, sign: Vector, bias: float, w: Vector) -> Vector:
     """Σ w_i z_i, its share of the constant column, and Σ w_i, in one vector of d + 2 numbers."""
     c, n = w * sign, len(w)

@@ -29,10 +29,14 @@ static void exponentials(const double *x, i64 n, double *out) {
     }
 }
 
-static void row_norms(const Rows *rows, double *r) {
+static void row_norms(const Rows *rows, i64 threads, i64 width, double *r) {
     with_rows<double>(*rows, [&](auto store) {
-        for (i64 i = 0; i < rows->n; i++)
-            r[i] = norm_from(store.square(i), store.d, [&](auto f) { store.entries(i, [&](i64 k, auto x) { f(k, double(x)); }); });
+        share_out(threads_for(threads, rows->n * width), blocks_of(rows->n), [&](i64 b, i64) {
+            const i64 hi = (b + 1) * BLOCK < rows->n ? (b + 1) * BLOCK : rows->n;
+            for (i64 i = b * BLOCK; i < hi; i++)
+                r[i] = norm_from(store.square(i), store.d,
+                                 [&](auto f) { store.entries(i, [&](i64 k, auto x) { f(k, double(x)); }); });
+        });
         return 0;
     });
 }
@@ -41,6 +45,14 @@ static void row_margins(const Rows *rows, const double *sign, const i64 *idx, i6
                         i64 width, double *m) {
     with_rows<double>(*rows, [&](auto store) {
         margins(store, idx, count, sign, phi, threads, width, m);
+        return 0;
+    });
+}
+
+static void row_spans(const Rows *rows, const i64 *idx, i64 count, const double *phi, i64 threads, i64 width, double *s,
+                      double *t, double *moved) {
+    with_rows<double>(*rows, [&](auto store) {
+        spans(store, idx, count, phi, threads, width, s, t, moved);
         return 0;
     });
 }
@@ -186,7 +198,7 @@ static i64 shard_sweep_file(const Rows *block, i64 file, i64 start, const Facts 
 }
 
 extern const Table table;
-const Table table = {vector_norm, vector_distance, exponentials, row_norms, row_margins, row_sum, walk, gradient,
+const Table table = {vector_norm, vector_distance, exponentials, row_norms, row_margins, row_spans, row_sum, walk, gradient,
                      gram_advance, gram_evaluate, gram_product, gram_refresh, gram_sweep, gram_room, gram_columns,
                      sweep_reached, sweep_anchor, sweep, sweep_several, sweep_most_wrong,
                      look_begins, look_ends, shard_held, shard_file, shard_any_due, shard_count_wrong, shard_horizon,

@@ -118,6 +118,61 @@ SX_INLINE void dot(const T *const *x, const A *v, i64 d, A *out, const T *const 
     }
 }
 
+// |x|, and |x| where its significand has more than 32 bits, else 0: the entries that were rounded on their way here.
+SX_INLINE Vector<double>::v magnitude(Vector<double>::v x) {
+    using V = Vector<double>;
+    return (V::v)((V::bits)x & 0x7fffffffffffffff);
+}
+SX_INLINE Vector<double>::v if_rounded(Vector<double>::v size) {
+    using V = Vector<double>;
+    const V::v lifted = size * 0x1p54;  // below the normal range the leading bit is not where it is above
+    const V::bits bits = size < 0x1p-1022 ? (V::bits)lifted : (V::bits)size;
+    return (V::v)((V::bits)size & ((bits & 0x1fffff) != 0));
+}
+SX_INLINE double if_rounded(double size) {
+    const double lifted = size < 0x1p-1022 ? size * 0x1p54 : size;
+    uint64_t bits;
+    std::memcpy(&bits, &lifted, 8);
+    return bits & 0x1fffff ? size : 0.0;
+}
+
+// Of M rows at once s_r = Σ x_rk v_k, which has the bits that `dot` gives it, t_r = Σ |x_rk v_k|, and with MOVED also
+// c_r = Σ |x_rk v_k| over the entries that were rounded.
+template <int M, bool MOVED, class T>
+SX_INLINE void span(const T *const *x, const double *v, i64 d, double *s, double *t, double *c) {
+    using W = Width<double>;
+    using V = Vector<double>::v;
+    V sum[M][W::pieces], size[M][W::pieces], moved[M][W::pieces];
+    for (int r = 0; r < M; r++)
+        for (int p = 0; p < W::pieces; p++) sum[r][p] = size[r][p] = moved[r][p] = V{};
+    const i64 D = d / W::lanes * W::lanes;
+    for (i64 k = 0; k < D; k += W::lanes) {
+#pragma GCC unroll 8
+        for (int p = 0; p < W::pieces; p++) {
+            const V b = load<double>(v + k + p * W::each);
+#pragma GCC unroll 8
+            for (int r = 0; r < M; r++) {
+                const V a = Load<double, T>::at(x[r] + k + p * W::each), product = a * b;
+                sum[r][p] = sum[r][p] + product;
+                size[r][p] = size[r][p] + magnitude(product);
+                if constexpr (MOVED) moved[r][p] = moved[r][p] + if_rounded(magnitude(a)) * magnitude(b);
+            }
+        }
+    }
+    for (int r = 0; r < M; r++) {
+        double a = fold<double>(sum[r]), b = fold<double>(size[r]), e = fold<double>(moved[r]);
+        for (i64 k = D; k < d; k++) {
+            const double product = double(x[r][k]) * v[k];
+            a = a + product;
+            b = b + __builtin_fabs(product);
+            if constexpr (MOVED) e = e + if_rounded(__builtin_fabs(double(x[r][k]))) * __builtin_fabs(v[k]);
+        }
+        s[r] = a;
+        t[r] = b;
+        if constexpr (MOVED) c[r] = e;
+    }
+}
+
 // out += c_0 x_0 + c_1 x_1 + …, the M rows added in this order; entries do not meet, so their lanes do not matter.
 template <int M, class A, class T> SX_INLINE void add(const A *c, const T *const *x, i64 d, A *out) {
     using W = Width<A>;

@@ -98,6 +98,18 @@ void margins(const Store &rows, const i64 *idx, i64 count, const double *sign, c
     });
 }
 
+// The sums s, t and, where an array for it is given, c of `spans` for i = idx_0 …, in the order of idx.
+template <class Store>
+void spans(const Store &rows, const i64 *idx, i64 count, const double *phi, i64 threads, i64 width, double *s, double *t,
+           double *c) {
+    constexpr i64 CHUNK = 64;
+    share_out(threads_for(threads, count * width), (count + CHUNK - 1) / CHUNK, [&](i64 at, i64) {
+        const i64 lo = at * CHUNK, some = count - lo < CHUNK ? count - lo : CHUNK;
+        if (c) rows.template spans<true>(idx + lo, some, phi, s + lo, t + lo, c + lo);
+        else rows.template spans<false>(idx + lo, some, phi, s + lo, t + lo, nullptr);
+    });
+}
+
 template <class Store> struct Answers {
     using A = typename Store::A;
     Local &e;

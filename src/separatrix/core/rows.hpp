@@ -47,6 +47,26 @@ template <class A_, class T> struct Dense {
         for (j = 0; j < count; j++) out[j] = out[j] + tail;
     }
 
+    // s_j = a_iᵀφ + bias φ_d, t_j = Σ|a_ik φ_k| + |bias φ_d| and, with MOVED, c_j = Σ|a_ik φ_k| over rounded entries
+    template <bool MOVED> void spans(const i64 *idx, i64 count, const double *phi, double *s, double *t, double *c) const {
+        constexpr int M = SX_VECTOR == 64 ? 4 : SX_VECTOR == 32 ? 2 : 1;  // accumulators fit in the registers
+        const double tail = bias * phi[d];
+        i64 j = 0;
+        for (; j + M <= count; j += M) {
+            const T *at[M];
+            for (int r = 0; r < M; r++) at[r] = row(idx[j + r]);
+            span<M, MOVED>(at, phi, d, s + j, t + j, MOVED ? c + j : nullptr);
+        }
+        for (; j < count; j++) {
+            const T *at[1] = {row(idx[j])};
+            span<1, MOVED>(at, phi, d, s + j, t + j, MOVED ? c + j : nullptr);
+        }
+        for (j = 0; j < count; j++) {
+            s[j] = s[j] + tail;
+            t[j] = t[j] + __builtin_fabs(tail);
+        }
+    }
+
     // out += Σ c_j (a_i, bias) for i = first + idx_j, j < count ≤ 8
     void add_rows(i64 first, const i64 *idx, const A *c, i64 count, A *out) const {
         const T *at[EIGHT];
@@ -108,6 +128,17 @@ template <class A_, class T, class I> struct Sparse {
         const A tail = bias * phi[d];
         for (i64 j = 0; j < count; j++)
             out[j] = lanes(first + idx[j], [&](I e) { return A(x[e]) * phi[columns[e]]; }) + tail;
+    }
+    template <bool MOVED> void spans(const i64 *idx, i64 count, const double *phi, double *s, double *t, double *c) const {
+        const double tail = bias * phi[d];
+        for (i64 j = 0; j < count; j++) {
+            s[j] = lanes(idx[j], [&](I e) { return double(x[e]) * phi[columns[e]]; }) + tail;
+            t[j] = lanes(idx[j], [&](I e) { return __builtin_fabs(double(x[e]) * phi[columns[e]]); }) + __builtin_fabs(tail);
+            if constexpr (MOVED)
+                c[j] = lanes(idx[j], [&](I e) {
+                    return if_rounded(__builtin_fabs(double(x[e]))) * __builtin_fabs(phi[columns[e]]);
+                });
+        }
     }
     void add_rows(i64 first, const i64 *idx, const A *c, i64 count, A *out) const {
         for (i64 j = 0; j < count; j++) {

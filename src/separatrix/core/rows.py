@@ -17,6 +17,7 @@ from separatrix.core import definition
 from separatrix.core.definition import BLOCK as BLOCK
 from separatrix.core.definition import GROUP as GROUP
 from separatrix.core.library import Rows, address, library
+from separatrix.core.threads import threads
 
 LEVELS = 7  # of groups of the canonical sum: more blocks than any disk holds
 AT_ONCE = 1 << 20  # entries that the definition takes at a time
@@ -77,7 +78,7 @@ class Stored:
         """‖a_i‖ of every row; a NaN or an infinity in row i shows there."""
         r, lib = np.empty(self.n), library()
         if lib is not None:
-            lib.row_norms(ctypes.byref(self.record), address(r))
+            lib.row_norms(ctypes.byref(self.record), threads(), self.width, address(r))
             return r
         for lo, X in self.pieces(np.arange(self.n)):
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -96,6 +97,19 @@ class Stored:
         for lo, X in self.pieces(idx):
             here = idx[lo : lo + len(X)]
             m[here] = sign[here] * (definition.dots(X, phi[: self.d]) + tail)
+
+    def spans(self, phi: Vector, idx: Index, threads: int = 1, *, moved: bool = False) -> Vector:
+        """a_iᵀφ + bias φ_d and Σ|a_ik φ_k| + |bias φ_d|, i in idx; if `moved`, Σ|a_ik φ_k| of rounded entries too."""
+        self._check(None, None, phi, idx)
+        lib, out = library(), np.empty((2 + moved, len(idx)))
+        if lib is not None:
+            where = address(idx), len(idx), address(phi)
+            sums = [address(out[k]) for k in range(len(out))] + [None] * (not moved)
+            lib.row_spans(ctypes.byref(self.record), *where, threads, self.width, *sums)
+            return out
+        for lo, X in self.pieces(idx):
+            out[:, lo : lo + len(X)] = definition.spans(X, self.bias, phi)[: len(out)]
+        return out
 
     def sum(self, sign: Vector, idx: Index, w: Vector, threads: int = 1) -> Vector:
         """Σ w_i z_i over the rows idx (rising), and behind it Σ w_i."""
@@ -132,7 +146,7 @@ class Stored:
         for lo in range(0, len(idx), step):
             yield lo, self.dense(idx[lo : lo + step])
 
-    def _check(self, sign: Vector, values: Vector, phi: Vector | None, idx: Index) -> None:
+    def _check(self, sign: Vector | None, values: Vector | None, phi: Vector | None, idx: Index) -> None:
         for vector, size in ((sign, self.n), (values, self.n), (phi, self.d + 1)):
             if vector is not None and (vector.dtype != np.float64 or vector.shape != (size,)):
                 raise ValueError(f"the core takes {size} numbers of float64, got {vector.dtype} of {vector.shape}.")

@@ -7,11 +7,15 @@
     X(double, norm, (const double *v, i64 d), (v, d))                                                                    \
     X(double, distance, (const double *a, const double *b, i64 d), (a, b, d))                                            \
     X(void, exponentials, (const double *x, i64 n, double *out), (x, n, out))                                            \
-    X(void, row_norms, (const Rows *rows, double *r), (rows, r))                                                         \
+    X(void, row_norms, (const Rows *rows, i64 threads, i64 width, double *r), (rows, threads, width, r))                 \
     X(void, row_margins,                                                                                                 \
       (const Rows *rows, const double *sign, const i64 *idx, i64 count, const double *phi, i64 threads, i64 width,       \
        double *m),                                                                                                       \
       (rows, sign, idx, count, phi, threads, width, m))                                                                  \
+    X(void, row_spans,                                                                                                   \
+      (const Rows *rows, const i64 *idx, i64 count, const double *phi, i64 threads, i64 width, double *s, double *t,     \
+       double *moved),                                                                                                   \
+      (rows, idx, count, phi, threads, width, s, t, moved))                                                              \
     X(void, row_sum,                                                                                                     \
       (const Rows *rows, const double *sign, const i64 *idx, i64 count, const double *w, double *parts, double *scratch, \
        i64 *touched, i64 threads, double *out),                                                                          \

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from separatrix.certify import Claim, Proof
 from separatrix.certify.check import slack
 from separatrix.certify.reader import Reader, as_floats, as_integers, gamma
+from separatrix.core.constants import SMALLEST
+from separatrix.core.definition import rounded
 from separatrix.data.memory import hold_signed
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.newton import NewtonPath
@@ -24,12 +25,6 @@ from separatrix.deciding.search import Case, from_pair, pair_of
 
 CHANGE = 1e-12
 TRIES = 60  # Newton steps towards a sturdier separator
-
-
-def rounded(A: Vector) -> NDArray[np.bool_]:
-    """Entries whose significand has more than 32 bits."""
-    significand = np.frexp(A)[0] * 2.0**32
-    return np.asarray(significand != np.rint(significand))
 
 
 def is_fragile(case: Case, proof: Proof, *, kind: bool = False) -> bool:
@@ -47,23 +42,18 @@ def is_fragile(case: Case, proof: Proof, *, kind: bool = False) -> bool:
 
 def survives(reader: Reader, theta: Vector, rows: Index) -> bool:
     """Whether z_iᵀθ > 0 in these rows whatever the change."""
-    columns = np.arange(reader.D)
+    if not np.isfinite(theta).all():
+        return False
+    if not reader.long:
+        return True  # entries of 24 bits were not rounded, and nothing moves
+    full = np.zeros(reader.d + 1)
+    full[: len(theta)] = theta
     with np.errstate(all="ignore"):
         for lo in range(0, len(rows), reader.step):
             part = rows[lo : lo + reader.step]
-            if reader.sparse:
-                A = reader.X[part].astype(np.float64)
-                full = np.zeros(reader.d + 1)
-                full[: len(theta)] = theta
-                s = reader.y[part] * (A @ full[:-1] + reader.bias * full[-1])
-                t = abs(A) @ abs(full[:-1]) + reader.bias * abs(full[-1])
-                A.data = np.where(rounded(A.data), A.data, 0.0)
-                moved = abs(A) @ abs(full[:-1])
-            else:
-                A = reader.dense(part, columns)
-                s, t = A @ theta, abs(A) @ abs(theta)
-                moved = np.where(rounded(A), abs(A), 0.0) @ abs(theta)
-            if not ((s > 2 * CHANGE * moved + gamma(reader.D + 4) * t) | (moved == 0)).all():
+            s, t, moved = reader.spans(full, part, moved=True)
+            error = gamma(reader.D + 4) * t + (reader.D + 4) * SMALLEST
+            if not ((s > 2 * CHANGE * moved + error) | (moved == 0)).all():
                 return False
     return True
 
@@ -77,17 +67,24 @@ def _touched(reader: Reader, theta: Vector, rows: Index) -> bool:
     )
 
 
+def _sturdy(reader: Reader, theta: Vector, rows: Index) -> bool:
+    """Whether z_iᵀθ > 0 in these rows, as they are and whatever the change."""
+    return survives(reader, theta, rows) and bool((reader.signs(theta, rows) > 0).all())
+
+
 def _sturdy_separator(case: Case, proof: Proof) -> bool:
     """Whether some separator survives: the proof's, that of the pair, or one on the way to the widest margin."""
     reader, every = case.reader, np.arange(case.reader.n)
-    if survives(reader, as_floats(as_integers(proof.theta or ())), every):
+    theta = proof.theta or ()
+    plain = all(isinstance(t, float) for t in theta)  # then it is proven as it is, and only has to survive
+    if survives(reader, np.array(theta), every) if plain else _sturdy(reader, as_floats(as_integers(theta)), every):
         return True
     pair = None if case.budget.late else pair_of(case)
-    if pair is not None and not pair.face.any() and survives(reader, pair.theta * case.scaled.kappa[: reader.D], every):
+    if pair is not None and not pair.face.any() and _sturdy(reader, pair.theta * case.scaled.kappa[: reader.D], every):
         return True
     with np.errstate(all="ignore"):
         for step in NewtonPath(case.scaled).steps_on():
-            if step.lowest > 0 and survives(reader, (step.theta * case.scaled.kappa)[: reader.D], every):
+            if step.lowest > 0 and _sturdy(reader, (step.theta * case.scaled.kappa)[: reader.D], every):
                 return True
             if step.steps >= TRIES or case.budget.late or not np.isfinite(step.theta).all():
                 break
@@ -103,7 +100,7 @@ def _sturdy_direction(case: Case, proof: Proof) -> bool:
     face = reader.signs(proof.theta or ()) == 0
     off, on = np.flatnonzero(~face), np.flatnonzero(face)
     theta = as_floats(as_integers(proof.theta or ()))
-    if survives(reader, theta, off) and not _touched(reader, theta, on):
+    if _sturdy(reader, theta, off) and not _touched(reader, theta, on):
         return True
     moved = np.zeros(reader.D, dtype=bool)
     for lo in range(0, len(on), reader.step):
@@ -119,7 +116,7 @@ def _sturdy_direction(case: Case, proof: Proof) -> bool:
     return (
         found is not None
         and found.claim is Claim.QUASI_COMPLETE
-        and survives(part.reader, as_floats(as_integers(found.theta or ())), off)
+        and _sturdy(part.reader, as_floats(as_integers(found.theta or ())), off)
     )
 
 

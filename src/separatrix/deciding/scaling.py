@@ -103,7 +103,7 @@ def unit_powers(sizes: Vector) -> Vector:
 
 def equilibrated(rows: HeldRows) -> ScaledRows:
     """Rows of length about 1 and columns of size about 1, by powers of two; as they are where they are even."""
-    rho = unit_powers(rows.r)
+    rho = np.minimum(unit_powers(rows.r), 2.0**1000 * min(rows.scale, 1.0))  # sign_i rho_i stays within float64
     size = np.zeros(rows.d + 1)
     for lo in range(0, rows.n, 2048):
         part = slice(lo, min(lo + 2048, rows.n))

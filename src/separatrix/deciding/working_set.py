@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf, nextafter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +19,13 @@ from numpy.typing import NDArray
 
 from separatrix.certify import Claim, Proof, check
 from separatrix.certify.reader import Reader
-from separatrix.core.constants import SMALLEST, SPACING
-from separatrix.core.rows import norm
+from separatrix.core.constants import SPACING
 from separatrix.data.memory import HeldRows, hold
 from separatrix.data.rows import Index, Rows, Vector
-from separatrix.data.sheet import Sheet
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.claims import claim
 from separatrix.deciding.fragile import is_fragile, survives
-from separatrix.deciding.margin import Margin, MarginStatus, Progress, find_margin
+from separatrix.deciding.margin import Gauge, Margin, MarginStatus, Progress, find_margin, in_units, unit_vector
 from separatrix.deciding.search import Case, settle
 
 FIRST = 20  # rows per column in the first set, at least 2,000 in all
@@ -39,7 +38,7 @@ class Found(NamedTuple):
     """What a piece of the rows says of θ."""
 
     wrong: int
-    low: float  # the smallest margin, rounded down
+    low: float  # the smallest margin, rounded down, 0 where it is not positive
     number: Index  # of the rows with the smallest margins, from 0 over all rows
     m: Vector
     raw: NDArray[Any]
@@ -56,13 +55,14 @@ def sample(first: int, piece: HeldRows, share: float) -> Found:
 
 def worst(first: int, piece: HeldRows, theta: Vector, count: int, below: float) -> Found:
     """The rows with the smallest margins, of those below `below`."""
-    sheet = Sheet(piece)
-    m = sheet.margins(theta)
-    size = float(norm(theta))
-    low = float((m - sheet.dot_error * size * piece.r).min()) - (piece.d + 1) * SMALLEST
+    gauge = Gauge(piece)
+    with np.errstate(over="ignore", invalid="ignore"):
+        m = gauge.margins(theta)
+        low = gauge.lowest(theta, m, slice(None))
+    low = gauge.below(low) if low > 0 else 0.0
     pick = np.argpartition(m, count)[:count] if piece.n > count else np.arange(piece.n)
-    pick = np.sort(pick[m[pick] * piece.scale < below])
-    return _found(first, piece, pick, m[pick], int((m <= 0).sum()), low)
+    pick = np.sort(pick[m[pick] * gauge.unit < below])
+    return _found(first, piece, pick, m[pick] * gauge.unit, int((m <= 0).sum()), low)
 
 
 def _found(first: int, piece: HeldRows, pick: Index, m: Vector, wrong: int, low: float) -> Found:
@@ -84,7 +84,8 @@ class WorkingSet:
         self.raw: NDArray[Any] = np.empty((0, rows.d), dtype=np.float32)
         self.sign = np.empty(0, dtype=np.int8)
         self.lower, self.theta, self.fewest = 0.0, np.zeros(rows.d + bool(rows.bias)), rows.n + 1
-        self.upper, self.weights, self.at = rows.R, np.empty(0), np.empty(0, dtype=np.int64)
+        longest = nextafter(rows.R * (1.0 + (rows.d + 8) * SPACING), inf)
+        self.upper, self.weights, self.at = longest, np.empty(0), np.empty(0, dtype=np.int64)
         self.rounds = 0
         self.join(rows.map(sample, min(1.0, max(2_000, FIRST * (rows.d + 1)) / rows.n)))
 
@@ -116,17 +117,18 @@ class WorkingSet:
     def hold_against_all(self, theta: Vector, enough: float) -> bool:
         """Ask all rows about θ (the intercept itself last); rows below `enough` may join W; whether any did."""
         p = self.rows
-        full = np.append(theta, 0.0) if p.bias == 0 else np.append(theta[:-1], theta[-1] / p.bias)
-        length = float(norm(full[:-1]))
+        full = unit_vector(np.append(theta, 0.0) if p.bias == 0 else np.append(theta[:-1], theta[-1] / p.bias))
+        if full is None:
+            return False
         most = max(16, 4 * JOIN // p.pieces)  # each may send its share, and somewhat more
         found = p.map(worst, full, most, enough)
         self.rounds += 1
-        wrong, low = sum(f.wrong for f in found), min(f.low for f in found) * p.scale
-        low = (low - abs(low) * (p.d + 8) * SPACING) / length if length > 0 else 0.0
+        theta, low = in_units(p, full, min(f.low for f in found))
+        wrong = sum(f.wrong for f in found)
         if self.lower == 0 and wrong < self.fewest:
-            self.fewest, self.theta = wrong, theta / length if length > 0 else theta
+            self.fewest, self.theta = wrong, theta
         if low > self.lower:
-            self.lower, self.theta = low, theta / length
+            self.lower, self.theta = low, theta
         return self.join(found)
 
     def margin(self, status: MarginStatus, seconds: float) -> Margin:
