@@ -7,10 +7,9 @@
 Exit status: 0 it holds, 1 it does not, 2 something cannot be read, 3 it is too large to check here.
 
 Rows are z_i = s_i (a_i, 1 if there is an intercept), s_i = 1 for the larger of the two labels, else -1. By Gordan no θ
-has Zθ > 0 if some λ > 0 on rows B has Z_Bᵀλ = 0. Every entry is a float64, that is a whole number over a power of two:
-all sums below are of whole numbers. A proof has Z_Bᵀλ = 0 as it stands, or ("columns" K) says that a solution is near:
-Z_BK has full rank, all other columns are combinations of K. Then λ is moved until Z_Bᵀλ = 0 to the last digit, and has
-to be positive still. What cannot be checked here is not trusted.
+has Zθ > 0 if some λ > 0 on rows B has Z_Bᵀλ = 0. Every entry is a float64, a whole number over a power of two: all sums
+below are of whole numbers. A proof has Z_Bᵀλ = 0 as it stands, or ("columns" K) says that a solution is near: Z_BK has
+full rank, other columns are combinations of K. Then λ is moved until Z_Bᵀλ = 0 exactly, and must still be positive.
 """
 
 import argparse
@@ -25,8 +24,8 @@ from math import gcd, isfinite
 from operator import mul
 
 PROOF_BYTES, DATA_BYTES = 32 << 20, 1 << 30  # largest files that are opened
-DIGITS, BITS = 1 << 16, 1 << 29  # hexadecimal digits of a number; bits of numbers over one denominator, together
-WHOLE = 1 << 53  # whole numbers up to here are float64 numbers
+DIGITS, BITS = 1 << 16, 1 << 27  # hexadecimal digits of a number; bits of numbers over one denominator, together
+WHOLE, SPAN = 1 << 53, 2200  # whole numbers up to here are float64 numbers; float64 spans fewer powers of two
 LISTS = "theta", "rows", "weights", "columns", "relations"
 FRACTION = re.compile(rf"(-?[0-9a-fA-F]{{1,{DIGITS}}})/([0-9a-fA-F]{{1,{DIGITS}}})")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+|inf|infinity|nan)(e[+-]?[0-9]+)?", re.I | re.A)
@@ -137,8 +136,8 @@ def read_npy(path):
 
 def read_rows(path, labels, target, intercept):
     """The rows z_i from one CSV file or two npy files."""
-    sizes = map(os.path.getsize, filter(None, (path, labels)))
-    demand(max(sizes) <= DATA_BYTES, f"the data are longer than {DATA_BYTES} bytes", 3)
+    longest = max(map(os.path.getsize, filter(None, (path, labels))))
+    demand(longest <= DATA_BYTES, f"the data are longer than {DATA_BYTES} bytes", 3)
     if path.lower().endswith(".npy"):
         demand(labels and not target, f"{path} needs a second npy file, that of the labels")
         (values, shape, turned), (y, length, _) = read_npy(path), read_npy(labels)
@@ -236,7 +235,8 @@ def check_near(Z, weights):
     columns, lam = [whole(column) for column in zip(*Z, strict=True)], whole(weights)
     A, b = list(zip(*columns, strict=True)), [dot(lam, column) for column in columns]
     for powers in [v.bit_length() for v in lam], [0] * len(A), [-bits(row) for row in A]:  # D near λ², 1, 1/max z_ij²
-        D = [1 << 2 * (k - min(powers)) for k in powers]
+        low = max(min(powers), max(powers) - SPAN)
+        D = [1 << 2 * max(k - low, 0) for k in powers]
         spend(len(A) * len(columns) ** 2, bits(D) + bits(chain(*A)))
         x, q = solve([[dot(map(mul, D, a), c) for c in columns] for a in columns], b)
         if all(q * v > w * dot(x, row) for v, w, row in zip(lam, D, A, strict=True)):
@@ -247,8 +247,8 @@ def check_near(Z, weights):
 def check(proof, Z):
     """End with a sentence unless the proof holds for these rows."""
     claim, rows, weights, kept = (proof[name] for name in ("claim", "rows", "weights", "columns"))
-    told, seen = (proof["n"], proof["d"]), (len(Z), len(Z[0]) - proof["intercept"])
-    demand(told == seen, f"the proof is about {told[0]} x {told[1]} entries, the data have {seen[0]} x {seen[1]}", 1)
+    n, d = len(Z), len(Z[0]) - proof["intercept"]
+    demand((proof["n"], proof["d"]) == (n, d), f"it is about {proof['n']} x {proof['d']} entries, not {n} x {d}", 1)
     B, good = [Z[i] for i in rows], rows and all(p > 0 for p, _ in weights)
     demand(claim == "separable" or good, "it has no weights, or one that is not positive", 1)
     if claim != "separable" and kept is None:

@@ -37,7 +37,7 @@ from separatrix.reporting.status import Word
 FORMAT = "separatrix proof 1"
 LARGEST = 2.0**1023  # of plain numbers
 LONGEST = 2**28  # bytes of a file
-TOGETHER = 2**29  # bits of fractions over their common denominator
+TOGETHER = 2**28  # bits of fractions over their common denominator
 FRACTION = re.compile(r"(-?[0-9a-fA-F]{1,65536})/([0-9a-fA-F]{1,65536})")
 Number = float | Fraction
 
