@@ -161,7 +161,7 @@ def relations_hold(reader: Reader, proof: Proof, rows: Index | None) -> bool:
     if len(zero) and not reader.zero(zero, rows).all():
         return False
     for j, terms in proof.relations.items():
-        c = [Fraction(-1), *map(Fraction, terms.values())]
+        c = [Fraction(-1), *(Fraction(v) for v in terms.values())]
         if not kept.issuperset(terms) or reader.signs_at([j, *terms], c, rows).any():
             return False
     return True
