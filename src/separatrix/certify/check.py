@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from separatrix.certify.proof import Claim, Proof
-from separatrix.certify.reader import Reader, as_integers, gamma, relation_vector, two_product
+from separatrix.certify.reader import Reader, as_integers, gamma, two_product
 from separatrix.core.constants import SMALLEST, UNIT
 from separatrix.data.memory import HeldRows
 from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import Index, Rows, Vector
 
 LOST = 1e-150  # more than the root of any sum of squares that vanish
+DENSE_ENTRIES = 2**28  # of sparse rows that are written out: 2 GB
 EXACT_ENTRIES = 20_000_000  # products that the exact sums of the Cholesky argument may take
 
 
@@ -160,7 +161,8 @@ def relations_hold(reader: Reader, proof: Proof, rows: Index | None) -> bool:
     if len(zero) and not reader.zero(zero, rows).all():
         return False
     for j, terms in proof.relations.items():
-        if not kept.issuperset(terms) or reader.signs(relation_vector(reader.D, j, terms), rows).any():
+        c = [Fraction(-1), *(Fraction(v) for v in terms.values())]
+        if not kept.issuperset(terms) or reader.signs_at([j, *terms], c, rows).any():
             return False
     return True
 
@@ -173,13 +175,15 @@ def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbat
     """
     from scipy.linalg import blas
 
+    if len(rows) < len(columns) or (reader.sparse and len(rows) * len(columns) > DENSE_ENTRIES):
+        return -1.0
     A = reader.dense(rows, columns)
     scaled = equilibrate(A, lam)
     if scaled is None:
         return -1.0
     A, lam = scaled
     m, r = A.shape
-    if m < r or not np.isfinite(lam).all() or not (lam > 0).all():
+    if not np.isfinite(lam).all() or not (lam > 0).all():
         return -1.0
     if r == 0:
         return 1.0  # no equations: any λ solves them

@@ -12,18 +12,20 @@ A file holds one object:
     columns     null, or the columns K whose Z_BK has full rank ("cholesky" argument); null: Zᵀλ = 0 exactly
     relations   [j, [[k, c], …]] for columns j outside K: column j = Σ c · column k, exactly; all others are zero
 
-Numbers are JSON numbers (float64, printed so that they read back to the same bits) or strings "p/q" in hexadecimal.
+Numbers are JSON numbers (float64, printed so that they read back to the same bits) or strings "p/q" in hexadecimal, of
+at most 65,536 digits each. A name is given once; a file has at most 256 MB.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, lcm
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,9 @@ from separatrix.reporting.status import Word
 
 FORMAT = "separatrix proof 1"
 LARGEST = 2.0**1023  # of plain numbers
+LONGEST = 2**28  # bytes of a file
+TOGETHER = 2**28  # bits of fractions over their common denominator
+FRACTION = re.compile(r"(-?[0-9a-fA-F]{1,65536})/([0-9a-fA-F]{1,65536})")
 Number = float | Fraction
 
 
@@ -130,6 +135,8 @@ class Proof:
             and len(self.rows or ()) == len(self.weights or ())
             and all(isinstance(v, Fraction) or (isinstance(v, int | float) and abs(v) <= LARGEST) for v in numbers)
             and all(_distinct(some, top) for some, top in indices)
+            and all(map(_commensurable, [self.theta or (), self.weights or ()]))
+            and all(_commensurable(terms.values()) for terms in self.relations.values())
         )
 
     @property
@@ -161,6 +168,16 @@ def _distinct(indices: tuple[Any, ...], below: int) -> bool:
     return len(set(indices)) == len(indices) and all(
         isinstance(i, int) and not isinstance(i, bool) and 0 <= i < below for i in indices
     )
+
+
+def _commensurable(values: Collection[Any]) -> bool:
+    """Whether the common denominator is short enough to write them all over it; that of many primes is not."""
+    common = 1
+    for q in {v.denominator for v in values if isinstance(v, Fraction)}:
+        common = lcm(common, q)
+        if common.bit_length() * len(values) > TOGETHER:
+            return False
+    return True
 
 
 def _write(number: Number) -> float | str:
@@ -263,9 +280,15 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
     separable by separator: some θ has z_iᵀθ > 0 in every row
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        if Path(path).stat().st_size > LONGEST:
+            raise ProofError(f"{str(path)!r} is no proof file: it has more than {LONGEST:,} bytes.")
+        document = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no proof file {str(path)!r}; check the path.") from None
+    except ProofError:
+        raise
+    except KeyError as name:
+        raise ProofError(f"{str(path)!r} is a damaged proof file: it gives {_short(name.args[0])} twice.") from None
     except (ValueError, RecursionError):  # not UTF-8, not JSON, numbers of absurd length
         raise ProofError(f"{str(path)!r} is no proof file: it is not JSON text.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -277,6 +300,22 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
         raise ProofError(f"{str(path)!r} is a damaged proof file: {missing}.") from None
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a name given twice nobody knows which one is meant."""
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise KeyError(name)
+        fields[name] = value
+    return fields
+
+
+def _short(value: Any) -> str:
+    """What was seen, in few letters."""
+    text = repr(value[:60] if isinstance(value, str | list) else value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
 def _parse(document: dict[str, Any]) -> Proof:
     n, d, intercept = _whole(document["n"], 2**62), _whole(document["d"], 2**62), document["intercept"]
     if not isinstance(intercept, bool):
@@ -286,10 +325,14 @@ def _parse(document: dict[str, Any]) -> Proof:
     rows = _indices(document["rows"], n, "rows")
     weights = _numbers(document["weights"], "weights")
     columns = _indices(document["columns"], D, "columns")
+    if not isinstance(document["relations"], list):
+        raise ValueError("relations is no list")
     listed = [(_whole(j, D), [(_whole(k, D), _number(c)) for k, c in terms]) for j, terms in document["relations"]]
     relations = {j: dict(terms) for j, terms in listed}
     if len(relations) < len(listed) or any(len(relations[j]) < len(terms) for j, terms in listed):
         raise ValueError("a relation is given twice")
+    if document["claim"] not in list(Claim):
+        raise ValueError(f"its claim {_short(document['claim'])} is none of {', '.join(Claim)}")
     proof = Proof(Claim(document["claim"]), n, d, intercept, theta, rows, weights, columns, relations)
     if not proof.well_formed:
         raise ValueError("lengths, indices or numbers in it do not fit together")
@@ -298,16 +341,18 @@ def _parse(document: dict[str, Any]) -> Proof:
 
 def _whole(value: Any, below: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < below:
-        raise ValueError(f"{value!r} is no index below {below}")
+        raise ValueError(f"{_short(value)} is no index below {below}")
     return value
 
 
 def _number(value: Any) -> Number:
     if isinstance(value, str):
-        p, q = value.split("/")
-        return Fraction(int(p, 16), int(q, 16))
+        parts = FRACTION.fullmatch(value)
+        if parts is None:
+            raise ValueError(f"{_short(value)} is no p/q in hexadecimal digits, at most 65,536 of each")
+        return Fraction(int(parts[1], 16), int(parts[2], 16))
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise ValueError(f"{value!r} is no finite number")
+        raise ValueError(f"{_short(value)} is no finite number")
     return float(value)
 
 

@@ -141,13 +141,17 @@ class Reader:
 
     def signs(self, v: Sequence[Any] | Vector, rows: Index | None = None) -> Signs:
         """The exact sign of z_iᵀv for each row (or for these), v of D floats or Fractions."""
+        return self.signs_at(range(len(v)), v, rows)
+
+    def signs_at(self, columns: Sequence[int], v: Sequence[Any] | Vector, rows: Index | None = None) -> Signs:
+        """The same, v being zero but at these columns."""
         whole = as_integers(v)
-        support = np.array([j for j, t in enumerate(whole) if t != 0], dtype=np.int64)
+        support = np.array([j for j, t in zip(columns, whole, strict=True) if t != 0], dtype=np.int64)
         rows = np.arange(self.n) if rows is None else rows
         out = np.zeros(len(rows), dtype=np.int8)
         if len(support) == 0:
             return out
-        part = [whole[j] for j in support]
+        part = [t for t in whole if t != 0]
         floats = as_floats(part)
         for lo in range(0, len(rows), self.step):
             out[lo : lo + self.step] = self._block(rows[lo : lo + self.step], support, part, floats)
