@@ -17,6 +17,7 @@ import separatrix as sx
 from separatrix.data.memory import hold
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.kind import prove_kind
+from separatrix.deciding.search import Case
 from zoo import small_problem
 
 CHECKER = Path(__file__).resolve().parent.parent / "tools" / "check_proof.py"
@@ -78,7 +79,7 @@ def problem_and_proof(seed):
     elif way == 1:
         proof = sx.diagnose(X, y, fit_intercept=intercept).proof
     else:
-        proof = prove_kind(hold(X, y, fit_intercept=intercept), Budget(tiny=0, eliminated=0))
+        proof = prove_kind(Case(hold(X, y, fit_intercept=intercept), Budget(tiny=0, eliminated=0)))
     return X, y, intercept, proof or sx.separate(X, y, fit_intercept=intercept).proof
 
 

@@ -784,11 +784,7 @@ def test_face_is_a_strictly_complementary_pair_and_the_oracles(Z):
     assert [w == 0 for w in lam] == oracle.face(Z)[1]
 
 
-@pytest.mark.parametrize("flint", [False, True])
-def test_systems_are_solved_exactly_or_found_singular(flint, monkeypatch):
-    if flint:
-        pytest.importorskip("flint", reason="needs python-flint")
-    monkeypatch.setattr("separatrix.deciding.exact.has_flint", lambda: flint)
+def test_systems_are_solved_exactly_or_found_singular():
     rng = np.random.default_rng(7)
     singular = 0
     for _ in range(300):

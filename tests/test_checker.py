@@ -20,8 +20,8 @@ from separatrix.certify.check import slack
 from separatrix.certify.reader import Reader
 from separatrix.data.files import labelled
 from separatrix.data.memory import hold
-from separatrix.deciding.budget import UNLIMITED
 from separatrix.deciding.kind import prove_kind
+from separatrix.deciding.search import Case
 
 FORMS = ("csv", "npy", "fortran")
 GOOD = {
@@ -61,7 +61,7 @@ LARGER = {
 
 @pytest.fixture(scope="module")
 def larger():
-    return {name: (X, y, prove_kind(hold(X, y, fit_intercept=b), UNLIMITED)) for name, (X, y, b) in LARGER.items()}
+    return {name: (X, y, prove_kind(Case(hold(X, y, fit_intercept=b)))) for name, (X, y, b) in LARGER.items()}
 
 
 def test_the_checker_is_one_short_file_of_the_standard_library():

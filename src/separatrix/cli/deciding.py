@@ -28,13 +28,18 @@ from separatrix.cli.console import (
     waiting,
 )
 
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Insist on the bits where the last digits decide, however long it takes.")
+]
 ProofFile = Annotated[Path | None, typer.Option("--proof", help="Write the proof to this file.")]
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 0, 1, 3  # 2 is for wrong usage
+NOTHING = "nothing was proven"
+NO_PROOF: dict[Any, str] = {"within rounding": "the answer holds within rounding, and --exact insists on the bits"}
 EXITS = {"separable": SEPARABLE, "inseparable": INSEPARABLE, "undecided": UNDECIDED}
 
 
-def write_proof(proof: Any, path: Path | None, why: str = "nothing was proven") -> None:
+def write_proof(proof: Any, path: Path | None, why: str) -> None:
     """Save the proof where it was asked for; say so on stderr if there is none."""
     if path is None:
         return
@@ -64,6 +69,7 @@ def separate(
     header: Header = None,
     labels: Labels = None,
     memory_limit: MemoryLimit = None,
+    exact: Exact = False,
     time_limit: TimeLimit = None,
     proof: ProofFile = None,
     json: AsJson = False,
@@ -79,8 +85,10 @@ def separate(
                 data, target=target, header=header, missing=missing, labels=labels, in_place=memory_limit is not None
             )
             tell("deciding")
-            found = decide(X, y, fit_intercept=intercept, time_limit=time_limit, memory_limit=memory_limit)
-        write_proof(found.proof, proof)
+            found = decide(
+                X, y, fit_intercept=intercept, exact=exact, time_limit=time_limit, memory_limit=memory_limit
+            )
+        write_proof(found.proof, proof, NO_PROOF.get(found.certainty, NOTHING))
         answer = {
             "status": str(found.status),
             "message": found.status.message,
@@ -89,6 +97,8 @@ def separate(
             "theta": None if found.theta is None else named(found.theta, names, intercept),
             "claim": None if found.proof is None else str(found.proof.claim),
             "argument": None if found.proof is None else found.proof.argument,
+            "certainty": None if found.certainty is None else str(found.certainty),
+            "evidence": None if found.evidence is None else found.evidence.to_dict(),
             "fragile": found.fragile,
             "tool": found.tool,
             "seconds": found.seconds,
@@ -162,6 +172,7 @@ def diagnose(
     missing: Missing = "error",
     header: Header = None,
     labels: Labels = None,
+    exact: Exact = False,
     time_limit: TimeLimit = None,
     proof: ProofFile = None,
     json: AsJson = False,
@@ -177,9 +188,10 @@ def diagnose(
             held = read(data, target=target, header=header, labels=labels)
             X, y = (held.X, held.y) if isinstance(held, Arrays) else (held.columns, target_of(held, target))
             tell("diagnosing")
-            found = examine(X, y, fit_intercept=intercept, missing=missing, time_limit=time_limit)
+            found = examine(X, y, fit_intercept=intercept, missing=missing, exact=exact, time_limit=time_limit)
         several = len(found.counts) > 2
-        write_proof(found.proof, proof, "more than two classes have none" if several else "nothing was proven")
+        why = "more than two classes have none" if several else NO_PROOF.get(found.certainty, NOTHING)
+        write_proof(found.proof, proof, why)
         show(str(found), found.to_dict(), json)
     raise typer.Exit({Kind.COMPLETE: SEPARABLE, Kind.UNDECIDED: UNDECIDED}.get(found.kind, INSEPARABLE))
 

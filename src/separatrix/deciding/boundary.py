@@ -12,6 +12,7 @@ the last digits decide, and to the precision of the data the rows are as the two
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,6 +70,21 @@ class Evidence:
     weights_residual: float
     theta_residual: float
     clear: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The residuals, in types that JSON knows.
+
+        Returns
+        -------
+        dict
+            What is true within rounding, the two residuals, and how clear the rows off the boundary are.
+        """
+        return {
+            "claim": str(self.claim),
+            "weights_residual": self.weights_residual,
+            "theta_residual": self.theta_residual,
+            "clear": None if self.clear == np.inf else self.clear,
+        }
 
     def __str__(self) -> str:
         return (

@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from fractions import Fraction
-from importlib.util import find_spec
 from math import gcd, lcm
 from typing import Any
 
@@ -207,24 +206,8 @@ def echelon(A: Sequence[Row]) -> tuple[list[int], dict[int, dict[int, Fraction]]
     return pivots, relations
 
 
-def has_flint() -> bool:
-    """Whether python-flint is installed."""
-    return find_spec("flint") is not None
-
-
 def solve_system(A: Sequence[Row], B: Sequence[Row]) -> list[list[Fraction]] | None:
-    """X with AX = B, A square; None where A is singular. FLINT where python-flint is installed."""
-    if has_flint():
-        return _flint_solve(A, B)
-    r = len(A)
-    pivots, relations = echelon([[*a, *b] for a, b in zip(A, B, strict=True)])
-    if pivots != list(range(r)):
-        return None
-    columns = [relations.get(j, {}) for j in range(r, r + len(B[0]))]  # the columns of B over those of A
-    return [[column.get(k, Fraction(0)) for column in columns] for k in range(r)]
-
-
-def _flint_solve(A: Sequence[Row], B: Sequence[Row]) -> list[list[Fraction]] | None:
+    """X with AX = B, A square, by p-adic lifting; None where A is singular."""
     from flint import fmpz_mat
 
     try:

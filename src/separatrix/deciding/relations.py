@@ -7,15 +7,16 @@ relation counts once `Reader.signs` has found it zero in every row it is about.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.certify.reader import Reader, as_integers, relation_vector
+from separatrix.certify.reader import Reader, Signs, as_integers
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import UNLIMITED, Budget
-from separatrix.deciding.exact import echelon, has_flint, solve_system
+from separatrix.deciding.exact import echelon, solve_system
 
 Relations = dict[int, dict[int, Fraction]]
 
@@ -25,7 +26,7 @@ PRIME, STRIP = 8_388_593, 64  # the largest prime below 2**23, and columns elimi
 MORE = 20  # rows beyond as many as columns that are eliminated first
 ELIMINATED = 5_000_000  # entries that are eliminated modulo a prime
 SPANNED = 5_000  # rows up to which a square matrix is eliminated modulo it
-SYSTEM = 50, 400  # unknowns up to which coefficients are solved for exactly, without and with FLINT
+SYSTEM = 250  # unknowns up to which coefficients are solved for exactly
 
 
 def holds_on(reader: Reader, K: Index, relations: Relations, rows: Index | None = None) -> NDArray[np.bool_]:
@@ -35,13 +36,18 @@ def holds_on(reader: Reader, K: Index, relations: Relations, rows: Index | None 
     mask[list(relations)] = False
     good = reader.zero(np.flatnonzero(mask), rows)
     for j, terms in relations.items():
-        good &= reader.signs(relation_vector(reader.D, j, terms), rows) == 0
+        good &= _off(reader, j, terms, rows) == 0
     return good
+
+
+def _off(reader: Reader, j: int, terms: Mapping[int, Fraction], rows: Index | None) -> Signs:
+    """The sign of Σ c z_ik - z_ij in each of these rows: 0 where column j is that combination."""
+    return reader.signs_at([j, *terms], [Fraction(-1), *terms.values()], rows)
 
 
 def _holds(reader: Reader, relations: Relations, rows: Index) -> bool:
     """Whether these relations hold in all these rows."""
-    return all(not reader.signs(relation_vector(reader.D, j, t), rows).any() for j, t in relations.items())
+    return all(not _off(reader, j, terms, rows).any() for j, terms in relations.items())
 
 
 def independent_columns(
@@ -250,7 +256,7 @@ def _solve_exactly(reader: Reader, rows: Index, columns: Index, A: Vector, K: In
     """The relations of `rest` over K that hold, from a square system of rows."""
     from scipy.linalg import qr
 
-    if not 0 < len(K) <= min(SYSTEM[has_flint()], len(rows)):  # floats may take more columns than rows for independent
+    if not 0 < len(K) <= min(SYSTEM, len(rows)):  # floats may take more columns than rows for independent
         return {}
     _, _, pivots = qr(A[:, K].T, mode="economic", pivoting=True)
     chosen = rows[pivots[: len(K)]]

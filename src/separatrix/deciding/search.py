@@ -33,6 +33,7 @@ from separatrix.deciding.claims import (
     weights_of,
 )
 from separatrix.deciding.exact import OutOfTimeError, face, kernel_pair
+from separatrix.deciding.lifting import near_theta, near_weights
 from separatrix.deciding.margin import Bracket
 from separatrix.deciding.newton import WIDE, NewtonPath, onto_gordan
 from separatrix.deciding.pair import Pair, complementary_pair
@@ -235,6 +236,8 @@ def from_pair(case: Case, pair: Pair) -> Proof | None:
     case.lam = np.zeros(rows.n)
     case.lam[B] = lam
     case.bracket.try_weights(case.lam)
+    if reader.D > len(B) > 1:  # more columns than rows would be more relations than are worth it
+        return lifted(case, pair, B, lam, theta[: reader.D])
     K, relations = independent_columns(reader, B, budget=case.budget)
     if case.budget.late or len(B) * len(K) ** 2 > case.budget.affordable(WHITENING):
         return None
@@ -242,6 +245,22 @@ def from_pair(case: Case, pair: Pair) -> Proof | None:
     if proof is None or proof.claim is Claim.OVERLAP or pair.face.all():
         return proof
     return claim_quasi_complete(reader, rows, proof, theta[: reader.D], K, relations) or proof
+
+
+def lifted(case: Case, pair: Pair, B: Index, lam: Vector, theta: Vector) -> Proof | None:
+    """The pair as a proof by rational solutions near it."""
+    rows = case.rows
+    weights = near_weights(case.reader, B, lam)
+    if weights is None or not all(w > 0 for w in weights):
+        return None
+    parts = {"rows": tuple(B.tolist()), "weights": tuple(weights)}
+    proof = claim(rows, Claim.OVERLAP if len(B) == rows.n else Claim.INSEPARABLE, **parts)
+    if proof is None or not np.array_equal(B, np.flatnonzero(pair.face)) or len(B) == rows.n:
+        return proof
+    exact = near_theta(case.reader, B, theta)
+    if exact is None or not (case.reader.signs(exact, np.flatnonzero(~pair.face)) > 0).all():
+        return proof
+    return claim(rows, Claim.QUASI_COMPLETE, theta=tuple(exact), **parts) or proof
 
 
 def by_newton(case: Case) -> Proof | None:

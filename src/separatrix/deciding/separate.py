@@ -201,9 +201,11 @@ def decide(problem: Problem, budget: Budget) -> Separation:
     """A verdict by the tools of `search`; by a growing set of rows where they are elsewhere."""
     began, rows = time.perf_counter(), problem.scaled(1.0)
     if rows.whole is None:
-        proof, work, fragile = settle_elsewhere(rows, budget)
+        settled, work = settle_elsewhere(rows, budget)
         margin = work.margin(MarginStatus.PARTIAL, time.perf_counter() - began)
-        return _separation(proof, margin, fragile, "shards" if proof else "none")
+        if settled.evidence is not None:
+            return _within_rounding(settled.evidence, margin, "shards")
+        return _separation(settled.proof, margin, settled.fragile, "shards" if settled.proof else "none")
     known = problem.known.get("margin")
     if known is not None:
         case = Case(rows.whole, budget)
@@ -226,17 +228,21 @@ def decide(problem: Problem, budget: Budget) -> Separation:
     if proof is not None and proof.claim is not Claim.SEPARABLE:
         bracket.lower = bracket.upper = 0.0
     margin = bracket.margin(MarginStatus.PARTIAL, case.steps, time.perf_counter() - began)
-    if evidence is None:
-        return _separation(proof, margin, fragile, tool.name)
+    if evidence is not None:
+        return _within_rounding(small.evidence(evidence), margin, "pair")
+    return _separation(proof, margin, fragile, tool.name)
+
+
+def _within_rounding(evidence: Evidence, margin: Margin, tool: str) -> Separation:
     return Separation(
         status=Verdict.INSEPARABLE,
         theta=None,
         margin=margin,
         proof=None,
         certainty=Certainty.WITHIN_ROUNDING,
-        evidence=small.evidence(evidence),
+        evidence=evidence,
         fragile=True,
-        tool="pair",
+        tool=tool,
         seconds=margin.seconds,
     )
 

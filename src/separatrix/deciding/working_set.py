@@ -22,9 +22,11 @@ from separatrix.certify.reader import Reader
 from separatrix.core.constants import SPACING
 from separatrix.data.memory import HeldRows, hold
 from separatrix.data.rows import Index, Rows, Vector
+from separatrix.deciding.boundary import ROUNDING, Evidence, shares
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.claims import claim
 from separatrix.deciding.fragile import is_fragile, survives
+from separatrix.deciding.kind import evidence_in
 from separatrix.deciding.margin import Gauge, Margin, MarginStatus, Progress, find_margin, in_units, unit_vector
 from separatrix.deciding.search import Case, settle
 
@@ -138,8 +140,16 @@ class WorkingSet:
         return Margin(self.lower, self.upper, self.theta.copy(), full, status, self.rounds, seconds)
 
 
-def settle_elsewhere(rows: Rows, budget: Budget) -> tuple[Proof | None, WorkingSet, bool]:
-    """A proof that the rows are separable or not, the bracket on the way, and whether the verdict is fragile."""
+class Settled(NamedTuple):
+    """A proof that the rows are separable or not, or evidence; whether the verdict is fragile."""
+
+    proof: Proof | None
+    evidence: Evidence | None = None
+    fragile: bool = False
+
+
+def settle_elsewhere(rows: Rows, budget: Budget) -> tuple[Settled, WorkingSet]:
+    """What was settled, and the bracket on the way."""
     work = WorkingSet(rows, budget)
     while work.rounds < ROUNDS and not budget.late:
         margin = find_margin(work.part(), 0.05, budget.left, None)
@@ -150,18 +160,53 @@ def settle_elsewhere(rows: Rows, budget: Budget) -> tuple[Proof | None, WorkingS
             case = Case(part, budget)
             proof, _ = settle(case)
             if proof is None:
-                return None, work, False
+                evidence = evidence_in(case, None)
+                if evidence is None:
+                    break
+                found = rows.map(held_against, evidence.theta)
+                if all(f.wrong == 0 for f in found):
+                    return Settled(None, _evidence_of_all(work, evidence, found), True), work
+                work.rounds += 1
+                if not work.join(found):
+                    break
+                continue
             if proof.claim is not Claim.SEPARABLE:
-                return _of_all(work, proof), work, is_fragile(case, proof)
+                return Settled(_of_all(work, proof), None, is_fragile(case, proof)), work
             theta = np.array([float(t) for t in proof.theta or ()])
         grew = work.hold_against_all(theta, 0.5 * max(work.upper, 0.0))
         if work.lower > 0:
             proof = claim(rows, Claim.SEPARABLE, theta=tuple(work.theta.tolist()))
             if proof is not None:
-                return proof, work, not all(rows.map(least_sturdy, work.theta))
+                return Settled(proof, None, not all(rows.map(least_sturdy, work.theta))), work
         if not grew:
             break
-    return None, work, False
+    return Settled(None), work
+
+
+def held_against(first: int, piece: HeldRows, theta: Vector) -> Found:
+    """The rows that are on the wrong side of θ beyond rounding, or else those of which it is the boundary."""
+    reader = Reader(piece)
+    blocks = [np.arange(lo, min(lo + reader.step, piece.n)) for lo in range(0, piece.n, reader.step)]
+    share = np.concatenate([shares(reader.dense(block, np.arange(reader.D)), theta) for block in blocks])
+    pick = np.flatnonzero(share <= ROUNDING)
+    wrong = int((share < -ROUNDING).sum())
+    if wrong:
+        pick = np.sort(pick[np.argsort(share[pick], kind="stable")[:JOIN]])
+    return _found(first, piece, pick, share[pick], wrong, float(share.min()))
+
+
+def _evidence_of_all(work: WorkingSet, evidence: Evidence, found: list[Found]) -> Evidence:
+    """The evidence of W as that of all rows: on none of them is θ on the wrong side."""
+    off = np.ones(work.rows.n, dtype=bool)
+    off[np.concatenate([f.number for f in found])] = False
+    residual = max([evidence.theta_residual, *(float(abs(f.m).max(initial=0.0)) for f in found)])
+    return replace(
+        evidence,
+        claim=Claim.QUASI_COMPLETE if off.any() else evidence.claim,
+        rows=work.numbers[evidence.rows],
+        separated=np.flatnonzero(off),
+        theta_residual=residual,
+    )
 
 
 def _of_all(work: WorkingSet, proof: Proof) -> Proof | None:

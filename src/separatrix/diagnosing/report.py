@@ -249,9 +249,7 @@ class Diagnosis:
             "advice": self.advice,
             "notes": list(self.notes),
             "certainty": None if self.certainty is None else str(self.certainty),
-            "evidence": None
-            if self.evidence is None
-            else {"weights_residual": self.evidence.weights_residual, "theta_residual": self.evidence.theta_residual},
+            "evidence": None if self.evidence is None else self.evidence.to_dict(),
             "fragile": self.fragile,
             "proof": None if self.proof is None else self.proof.argument,
             "pairs": [{"first": p.first, "second": p.second, "kind": str(p.kind)} for p in self.pairs],
