@@ -24,6 +24,7 @@ from separatrix.data.arrays import sound
 from separatrix.data.rows import Vector
 from separatrix.deciding.separate import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
+from separatrix.reporting.plain import LONG, plain
 from separatrix.walking.run import hyperplane
 from separatrix.walking.trace import check_record
 
@@ -147,7 +148,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         classes, code = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {classes[0]!s}.")
+            one = plain(str(classes[0]), LONG)
+            raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {one}.")
         return X, y, classes, OneVsRest(code, positives(len(classes)))
 
     def _check(self) -> None:
@@ -190,7 +192,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         elif not short:
             self.status_ = FitStatus(outcomes[0].status, f"all {len(outcomes)} problems: {outcomes[0].brief}")
         else:
-            named = [f"class {self.classes_[k]!s} ({outcomes[k].brief})" for k in short[:SHOWN]]
+            named = [f"class {plain(str(self.classes_[k]), LONG)} ({outcomes[k].brief})" for k in short[:SHOWN]]
             more = [f"and {len(short) - SHOWN} more"] if len(short) > SHOWN else []
             self.status_ = FitStatus(
                 next(
