@@ -118,6 +118,23 @@ def test_sparse_chunks_take_the_steps_of_one_machine(client):
         assert same_path(run, sx.solve(X, y, method, step_size=gamma, engine="lazy", max_iter=40)), (method, gamma)
 
 
+def test_chunks_that_no_matrix_can_have_are_refused_where_they_are(client):
+    X, y = uneven(5_000, 20, 5)
+
+    def fallen(block):
+        M = sparse.csr_matrix(block)
+        M.indptr[2] = 10**6
+        return M
+
+    for change, sentence in (
+        (fallen, "no whole CSR matrix: indptr must not fall, got 1000000 to 60 at row 2"),
+        (lambda block: sparse.csr_matrix(np.hstack([block, block])), "a chunk of 40 columns where 20 were announced"),
+    ):
+        A = chunked(X, 3).map_blocks(change, dtype=float, meta=np.empty((0, 0)))
+        with pytest.raises(ValueError, match=sentence):
+            sx.solve(A, y, max_iter=3)
+
+
 def test_a_rebuilt_shard_knows_its_plan_where_no_run_is_under_way(client):
     X, y = uneven(6_000, 6, 7)
     phi = np.ones(7)

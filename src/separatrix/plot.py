@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix.data.arrays import rows_of
 from separatrix.data.memory import hold
+from separatrix.reporting.plain import LONG, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -240,7 +241,7 @@ def coefficients(columns: Sequence[tuple[str, str]], title: str = "", *, ax: Axe
 
 def words(text: str) -> str:
     """Text that matplotlib prints as it is: a dollar sign opens no formula."""
-    return text.replace("$", r"\$")
+    return plain(text, LONG).replace("$", r"\$")
 
 
 def finish(ax: Axes, x: str, y: str) -> None:

@@ -75,7 +75,9 @@ def plain_errors() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(UNREAD) from None
     except (ValueError, OSError, ImportError) as error:
-        print(f"separatrix: {spelled(str(error))}", file=sys.stderr)
+        from separatrix.reporting.plain import LINE, plain
+
+        print(f"separatrix: {plain(spelled(str(error)), LINE)}", file=sys.stderr)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         print("separatrix: interrupted.", file=sys.stderr)
@@ -149,10 +151,12 @@ def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         print(to_json.dumps(_plain(data), allow_nan=False), flush=True)
         return
+    from separatrix.reporting.plain import plain
+
     encoding = sys.stdout.encoding or "utf-8"
-    text = spelled(text)
-    plain = text.replace("∞", "inf") if "∞".encode(encoding, "replace") == b"?" else text
-    print(_coloured(plain.encode(encoding, "replace").decode(encoding)), flush=True)
+    text = "\n".join(plain(line) for line in spelled(text).split("\n"))
+    legible = text.replace("∞", "inf") if "∞".encode(encoding, "replace") == b"?" else text
+    print(_coloured(legible.encode(encoding, "replace").decode(encoding)), flush=True)
 
 
 def _plain(value: Any) -> Any:
@@ -187,7 +191,9 @@ def in_line(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> str:
     """A few coefficients in words; of many, where to find them."""
     if len(theta) > 12:
         return f"{len(theta):,} numbers, which --json prints"
-    return ", ".join(f"{name} {value:.6g}" for name, value in named(theta, names, intercept).items())
+    from separatrix.reporting.plain import LONG, plain
+
+    return ", ".join(f"{plain(name, LONG)} {value:.6g}" for name, value in named(theta, names, intercept).items())
 
 
 def named(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> dict[str, float]:

@@ -7,6 +7,7 @@ otherwise.
 
 from __future__ import annotations
 
+import os
 import sys
 from math import frexp, fsum, inf, ldexp
 from numbers import Real
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 
 from separatrix.core.constants import EXACT
 from separatrix.data.rows import Vector
+
+REBUILD = "build it again from its entries"
+PER_COLUMN = 160  # bytes: the core keeps about twenty vectors of float64
 
 
 def row_lengths(X: Any) -> Vector:
@@ -94,17 +98,153 @@ def float_type(dtype: Any, values: Any = None) -> Any:
 
 
 def _csr_rows(X: Any) -> tuple[tuple[Any, ...], int, int, None]:
+    """CSR rows, each column once and in rising order; what has to be sorted or added up is so in a copy."""
+    check_sparse(X)
     n, d = X.shape
     if n == 0 or d == 0:
         raise ValueError(f"X is empty: shape {X.shape}; it needs at least one row and one column.")
-    if X.format in ("csr", "csc", "bsr"):
-        X.check_format(full_check=True)  # before anything follows its pointers
-    C = X.tocsr()
-    if not C.has_canonical_format:
-        C = C.copy() if C is X else C
+    if d * PER_COLUMN > machine_memory():
+        raise ValueError(f"X has {d:,} columns, and vectors of so many do not fit into memory; drop those that are 0.")
+    float_type(X.dtype, X.data if X.format in ("csr", "csc", "coo") else None)
+    if X.format == "coo":  # it adds up repeated entries on the way
+        finite = X.dtype.kind != "f" or bool(np.isfinite(X.data).all())
+        C = X.astype(_sum_type(X.dtype)).tocsr()
+        _check_sums(C, X.dtype, finite)
+    else:
+        C = X.tocsr()
+        check_sparse(C)
+    data, indices, indptr = C.data[: C.indptr[-1]], C.indices[: C.indptr[-1]], C.indptr
+    if not _rises(indices, indptr):
+        finite = X.dtype.kind != "f" or bool(np.isfinite(data).all())
+        # A copy, since sum_duplicates works in place.
+        C = type(C)((data.astype(_sum_type(X.dtype)), indices.copy(), indptr.copy()), shape=(n, d))
         C.sum_duplicates()
-    data = _laid_out(C.data, float_type(C.dtype, C.data))
-    return (_frozen(data), _frozen(_laid_out(C.indices)), _frozen(_laid_out(C.indptr))), n, d, None
+        _check_sums(C, X.dtype, finite)
+        data, indices, indptr = C.data, C.indices, C.indptr
+    kind = float_type(X.dtype, None if X.dtype.kind in "iu" and data.dtype.kind == "f" else data)
+    if kind == np.float32 and data.dtype == np.float64 and (data != data.astype(np.float32)).any():
+        kind = np.float64  # whole numbers that float32 held have a sum that it does not
+    whole = np.int32 if indices.dtype == indptr.dtype == np.int32 else np.int64
+    arrays = _laid_out(data, kind), _laid_out(indices, whole), _laid_out(indptr, whole)
+    return tuple(_frozen(array) for array in arrays), n, d, None
+
+
+def sound(X: Any) -> Any:
+    """X for who checks the rest: of a sparse matrix the parts belong together, and no entry comes twice."""
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is None or not sparse.issparse(X):
+        return X
+    check_sparse(X)
+    if 0 in X.shape or X.dtype.kind not in "fiub":
+        return X
+    plain = X.format == "csr" and X.indices.dtype.kind == "i" and len(X.data) == X.indptr[-1]
+    if plain and _rises(X.indices, X.indptr):
+        return X
+    arrays, n, d, _ = _csr_rows(X)
+    kind = sparse.csr_array if isinstance(X, sparse.sparray) else sparse.csr_matrix
+    return kind(arrays, shape=(n, d))
+
+
+def check_sparse(X: Any) -> None:
+    """One sentence about a sparse matrix whose parts do not belong together; compiled code would follow them anywhere.
+
+    X is only looked at: SciPy's own check cuts and converts what it checks.
+    """
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have two dimensions (rows, columns), got shape {X.shape}.")
+    match X.format:
+        case "csr":
+            _check_compressed(X, X.shape[0], X.shape[1], "row", "column")
+        case "csc":
+            _check_compressed(X, X.shape[1], X.shape[0], "column", "row")
+        case "bsr":
+            data = _part(X, "data", 3)
+            both = list(zip(X.shape, data.shape[1:], strict=True))
+            if any(block == 0 or size % block for size, block in both):
+                raise ValueError(f"X is no whole BSR matrix: blocks of {data.shape[1:]} in {X.shape}; {REBUILD}.")
+            n, d = (size // block for size, block in both)
+            _check_compressed(X, n, d, "row", "column", 3)
+        case "coo":
+            data = _part(X, "data", 1)
+            for name, size in (("row", X.shape[0]), ("col", X.shape[1])):
+                _check_index(X, name, len(data), size, {"row": "row", "col": "column"}[name])
+        case "dia":
+            if len(_part(X, "offsets", 1)) != len(_part(X, "data", 2)) or X.offsets.dtype.kind not in "iu":
+                raise ValueError(f"X is no whole DIA matrix: {len(X.offsets)} offsets, {len(X.data)} rows; {REBUILD}.")
+        case "lil":
+            lengths = [[len(row) for row in part] for part in (X.rows, X.data)]
+            if lengths[0] != lengths[1] or len(lengths[0]) != X.shape[0]:
+                raise ValueError(f"X is no whole LIL matrix: rows and data differ in their lengths; {REBUILD}.")
+
+
+def _part(X: Any, name: str, dimensions: int) -> NDArray[Any]:
+    part = getattr(X, name)
+    if not isinstance(part, np.ndarray) or part.ndim != dimensions:
+        seen = f"shape {part.shape}" if isinstance(part, np.ndarray) else type(part).__name__
+        where = f"{dimensions} dimension" + "s" * (dimensions > 1)
+        raise ValueError(f"X is no whole {X.format.upper()} matrix: {name} must have {where}, got {seen}; {REBUILD}.")
+    return part
+
+
+def _check_compressed(X: Any, n: int, d: int, one: str, other: str, dimensions: int = 1) -> None:
+    """n pointers that rise from 0 to the last entry, and for every entry an index below d."""
+    data, indptr = _part(X, "data", dimensions), _part(X, "indptr", 1)
+    broken = f"X is no whole {X.format.upper()} matrix"
+    if indptr.dtype.kind not in "iu" or len(indptr) != n + 1:
+        seen = f"{len(indptr)} of {indptr.dtype}"
+        raise ValueError(f"{broken}: indptr must be {n + 1} whole numbers, got {seen}; {REBUILD}.")
+    if indptr[0] != 0:
+        raise ValueError(f"{broken}: indptr must start at 0, got {indptr[0]}; {REBUILD}.")
+    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if len(falls):
+        i = int(falls[0])
+        seen = f"{indptr[i]} to {indptr[i + 1]} at {one} {i}"
+        raise ValueError(f"{broken}: indptr must not fall, got {seen}; {REBUILD}.")
+    if indptr[-1] > len(data):
+        raise ValueError(f"{broken}: indptr ends at {indptr[-1]}, but there are {len(data)} entries; {REBUILD}.")
+    _check_index(X, "indices", len(data), d, other, int(indptr[-1]))
+
+
+def _check_index(X: Any, name: str, count: int, size: int, what: str, used: int | None = None) -> None:
+    index, broken = _part(X, name, 1), f"X is no whole {X.format.upper()} matrix"
+    if index.dtype.kind not in "iu" or len(index) != count:
+        seen = f"{len(index)} of {index.dtype}"
+        raise ValueError(f"{broken}: {name} must be {count} whole numbers, one per entry, got {seen}; {REBUILD}.")
+    index = index[:used]
+    if len(index) and not (0 <= index.min() and index.max() < size):
+        worst = index.min() if index.min() < 0 else index.max()
+        raise ValueError(f"{broken}: {name} must lie in 0 … {size - 1}, got {what} {worst}; {REBUILD}.")
+
+
+def _rises(indices: NDArray[Any], indptr: NDArray[Any]) -> bool:
+    """Whether the columns of every row rise, by a look: the matrix's own word may be out of date."""
+    rising = indices[1:] > indices[:-1]
+    starts = indptr[1:-1]
+    rising[starts[(starts > 0) & (starts < len(indices))] - 1] = True
+    return bool(rising.all())
+
+
+def _sum_type(dtype: Any) -> Any:
+    """In which repeated entries are added up: whole numbers in float64, where 100 + 100 is not -56."""
+    return np.float64 if dtype.kind in "iu" else dtype if dtype.kind == "b" else float_type(dtype)
+
+
+def _check_sums(C: Any, dtype: Any, finite: bool) -> None:
+    """Repeated entries were added up; their sums have to be numbers, too. `finite`: the entries are."""
+    bad = ~np.isfinite(C.data) if dtype.kind == "f" else np.abs(C.data) > EXACT if dtype.kind in "iu" else None
+    if finite and bad is not None and bad.any():
+        k = int(np.flatnonzero(bad)[0])
+        i = int(np.searchsorted(C.indptr, k, side="right")) - 1
+        where = f"row {i}, column {C.indices[k]}"
+        raise ValueError(f"repeated entries of X at {where} add up to {C.data[k]:g}; scale X down, or keep one.")
+
+
+def machine_memory() -> int:
+    """Bytes of memory this machine has; a guess where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30
 
 
 def _laid_out(a: NDArray[Any], dtype: Any = None) -> NDArray[Any]:

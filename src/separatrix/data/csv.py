@@ -25,12 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.constants import EXACT
+from separatrix.data.arrays import machine_memory
 from separatrix.data.frames import listed
 
 MISSING = frozenset(["", "NA", "NaN", "nan", "NAN", "null", "NULL", "None", "n/a", "N/A", "?", "."])
 DELIMITERS = "\t;|,"
 SAMPLE = 20  # lines that tell the delimiter
 GZIP = b"\x1f\x8b"
+LINE, COLUMNS = 1 << 24, 1_000_000  # bytes of one line, and cells
+PLENTY, PROPORTION = 1 << 28, 100  # bytes that any file may unpack to, and how many times its own size beyond
+TOO_MUCH = "unpacks to far more than its {:,} bytes, or than memory holds; if it is meant so, unpack it first"
 FOREIGN = [  # first bytes of what is named .csv by mistake
     (b"PK\x03\x04", "a zip archive or a spreadsheet", "export it as CSV"),
     (b"\xd0\xcf\x11\xe0", "an old spreadsheet", "export it as CSV"),
@@ -62,6 +66,8 @@ def read_text(
     if not sample:
         raise ValueError(f"{name} has only blank lines; it needs at least one row.")
     first = [cell.strip() for cell in sample[0]]
+    if len(first) > COLUMNS:
+        raise ValueError(f"{name} has {len(first):,} columns, text is read up to {COLUMNS:,}; save it as .npy or .npz.")
     if header is None:
         header = not any(_is_value(cell, delimiter) for cell in first)
     if header and len(sample) == 1:
@@ -91,11 +97,24 @@ def read_text(
 
 
 def unpacked(name: str, raw: bytes) -> bytes:
-    """What gzip had packed."""
+    """What gzip had packed, unless that is out of all proportion."""
+    most = unpacked_most(len(raw))
     try:
-        return gzip.decompress(raw)
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+            found = file.read(most + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{name} is no whole gzip file ({error}); get it again.") from None
+    except MemoryError:
+        found = b""
+        most = -1
+    if len(found) > most:
+        raise ValueError(f"{name} {TOO_MUCH.format(len(raw))}.")
+    return found
+
+
+def unpacked_most(packed: int) -> int:
+    """Bytes that so many may unpack to: PLENTY, or a hundred times as many, within half of the machine's memory."""
+    return min(max(PLENTY, PROPORTION * packed), machine_memory() // 2)
 
 
 def _contents(name: str, raw: bytes) -> bytes:
@@ -106,6 +125,12 @@ def _contents(name: str, raw: bytes) -> bytes:
             raise ValueError(f"{name} is {what}, not UTF-8 text; {way}.")
     if b"\0" in raw:
         raise ValueError(f"{name} is no UTF-8 text, it holds zero bytes; save it as UTF-8 text.")
+    at = 0
+    while len(raw) - at > LINE:
+        if (end := max(raw.rfind(b"\n", at, at + LINE), raw.rfind(b"\r", at, at + LINE))) < 0:
+            seen = f"line {raw.count(10, 0, at) + 1} has more than {LINE:,} bytes"
+            raise ValueError(f"{name}, {seen}; check where its lines end, or save it as .npy or .parquet.")
+        at = end + 1
     if not raw.isascii():
         try:
             raw.decode()

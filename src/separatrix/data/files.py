@@ -1,7 +1,8 @@
 """Tables and arrays from files and standard input: CSV, TSV, Parquet, npz, npy, svmlight.
 
 The suffix tells the kind: .csv .tsv .txt (also with .gz), .parquet .pq, .npz, .npy, .svm .svmlight .libsvm. Standard
-input, named -, is told by its first bytes; text with another suffix is read as text. Nothing is unpickled.
+input, named -, is told by its first bytes; text with another suffix is read as text. Nothing is unpickled. A file may
+unpack to 256 MB, or to a hundred times its size within half of the machine's memory; a line of text has 16 MB at most.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.csv import GZIP, read_text, unpacked
+from separatrix.data.csv import GZIP, TOO_MUCH, read_text, unpacked, unpacked_most
 from separatrix.data.frames import design, listed
 from separatrix.data.labels import open_parquet
+from separatrix.data.npy import NOT_NPY, read_npy
 
 SUFFIXES = {
     ".csv": "text",
@@ -39,6 +41,10 @@ SUFFIXES = {
 FIRST_BYTES = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"\x93NUMPY": "npy", GZIP: "text"}
 SVMLIGHT = re.compile(rb"[-+.\w]+([ \t]+(qid|\d+):\S+)+[ \t\r]*(#.*)?")  # 1 3:0.5 7:2
 CSR = ("data", "indices", "indptr", "shape")
+
+
+class TooMuchError(ValueError):
+    """An array that unpacks out of all proportion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,15 +244,16 @@ def _read_npz(source: Source, target: str) -> Arrays:
     if not whole:
         raise ValueError(f"{source} is no npz file; save one with np.savez(path, X=X, y=y).")
     try:
-        with source.open() as raw, np.load(raw, allow_pickle=False) as file:
-            names = list(file.files)
-            parts = {name: file[name] for name in ("X", target, *CSR, "format") if name in names}
-    except (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        if str(error).startswith("Object arrays"):
+        with source.open() as raw, zipfile.ZipFile(raw) as file:
+            names = [name.removesuffix(".npy") for name in file.namelist()]
+            parts = {name: _member(file, name) for name in ("X", target, *CSR, "format") if name in names}
+    except TooMuchError as error:
+        raise ValueError(f"{source}: {error}.") from None
+    except (*NOT_NPY, OSError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        if str(error) == "it holds objects":
             raise ValueError(f"{source} holds objects, which are not read; save numbers or text.") from None
-        seen = "it does not start like one" if "pickle" in str(error) else _sentence(error)  # NumPy's guess is a pickle
+        seen = "it does not start like one" if "magic string" in str(error) else _sentence(error)
         raise ValueError(f"{source} is no whole npz file ({seen}); save it again.") from None
-    parts = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}  # other members come as bytes
     if target not in parts:
         raise ValueError(f"{source} has no array {target!r} for the labels; arrays: {listed(names)}.")
     if "X" in parts:
@@ -254,6 +261,15 @@ def _read_npz(source: Source, target: str) -> Arrays:
     if not all(name in parts for name in CSR):
         raise ValueError(f"{source} has no array 'X', nor {', '.join(CSR)} of a CSR matrix; arrays: {listed(names)}.")
     return Arrays(_csr(source, parts), parts[target])
+
+
+def _member(file: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """One array, if it unpacks in proportion."""
+    info = file.getinfo(f"{name}.npy" if f"{name}.npy" in file.namelist() else name)
+    if info.file_size > unpacked_most(info.compress_size):
+        raise TooMuchError(f"{name} {TOO_MUCH.format(info.compress_size)}")
+    with file.open(info) as member:
+        return read_npy(member, info.file_size)
 
 
 def _csr(source: Source, parts: dict[str, NDArray[Any]]) -> Any:
@@ -306,10 +322,11 @@ def _read_npy(source: Source, labels: Path | str | None, target: str | None) -> 
 def _array(source: Source) -> NDArray[Any]:
     try:
         with source.open() as raw:
-            return np.lib.format.read_array(raw, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        seen = "it holds objects" if "Object arrays" in str(error) else _sentence(error)
-        raise ValueError(f"{source} is no .npy file of numbers ({seen}); save one with np.save.") from None
+            size = raw.seek(0, io.SEEK_END)
+            raw.seek(0)
+            return read_npy(raw, size)
+    except (*NOT_NPY, OSError) as error:
+        raise ValueError(f"{source} is no .npy file of numbers ({_sentence(error)}); save one with np.save.") from None
 
 
 def _sentence(error: Exception) -> str:

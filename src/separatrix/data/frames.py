@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from separatrix.core.constants import EXACT
 from separatrix.reporting.hints import did_you_mean
+from separatrix.reporting.plain import plain
 
 ENTRIES = 2**28  # of contrasts, 2 GiB: more comes from a column that is no factor
 SHOWN = 8  # names in a message
@@ -402,5 +403,5 @@ def _narwhals() -> ModuleType:
 def listed(names: Sequence[str]) -> str:
     """The first few of many names, and the first letters of long ones."""
     more = len(names) - SHOWN
-    names = [name if len(name) <= LONG else f"{name[: LONG - 1]}…" for name in names[:SHOWN]]
+    names = [plain(name, LONG) for name in names[:SHOWN]]
     return ", ".join(names) + (f" and {more} more" if more > 0 else "")

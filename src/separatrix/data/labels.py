@@ -10,8 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.data.frames import listed
 from separatrix.data.rows import Vector
 from separatrix.data.sources import Binary, Parquet, parquet_reader, row_groups
+from separatrix.reporting.plain import LONG, plain
 
 
 class Labels(Protocol):
@@ -107,7 +109,7 @@ def open_parquet(path: str | os.PathLike[str], target: str) -> tuple[Parquet, La
     except Exception as error:
         raise ValueError(f"{name} is no Parquet file that can be read ({error}).") from None
     if target not in names:
-        raise ValueError(f"{name} has no column {target!r}; columns: {', '.join(map(str, names[:8]))}.")
+        raise ValueError(f"{name} has no column {target!r}; columns: {listed([str(n) for n in names])}.")
     return Parquet(name, [n for n in names if n != target]), ParquetLabels(name, target)
 
 
@@ -172,7 +174,7 @@ def label(value: Any) -> str:
 def pick_classes(classes: NDArray[Any]) -> NDArray[Any]:
     """The two classes, or one sentence on how many there are."""
     if len(classes) != 2:
-        shown = ", ".join(label(c) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
+        shown = ", ".join(plain(label(c), LONG) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
         plural = "class" if len(classes) == 1 else "classes"
         more = "; diagnose() takes more" if len(classes) > 2 else ""
         raise ValueError(f"y has {len(classes)} {plural} ({shown}); separation is between exactly two{more}.")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data.arrays import machine_memory
 from separatrix.data.labels import BinaryLabels, HeldLabels, JoinedLabels, Labels, open_parquet
 from separatrix.data.memory import hold
 from separatrix.data.rows import Rows
@@ -160,11 +161,3 @@ def open_labels(y: Any) -> Labels:
     if values.ndim == 0:
         raise ValueError(f"y must be one label per row or the file that has them, got {y!r}.")
     return HeldLabels(values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values)
-
-
-def machine_memory() -> int:
-    """Bytes of memory this machine has; a guess where the system does not tell."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 8 << 30

@@ -11,12 +11,14 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.arrays import float_type
+from separatrix.data.npy import NOT_NPY, npy_header
 
 Rows = tuple[Any, ...]
 BATCH, BYTES = 32_768, 8 << 20  # rows of a Parquet file decoded at a time, and bytes
@@ -97,7 +99,7 @@ class Binary:
     @property
     def n(self) -> int:
         """Rows, or entries of a column."""
-        return self.shape[0]
+        return self.shape[0] if self.shape else 0
 
     @property
     def d(self) -> int:
@@ -107,7 +109,7 @@ class Binary:
     @property
     def stride(self) -> int:
         """Bytes per row."""
-        return int(np.dtype(self.kind).itemsize * np.prod(self.shape[1:], dtype=np.int64))
+        return int(np.dtype(self.kind).itemsize * prod(self.shape[1:]))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -338,19 +340,17 @@ def open_npy(path: str | os.PathLike[str]) -> Binary:
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
-            version = np.lib.format.read_magic(file)
-            header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-            shape, fortran, dtype = header[version](file)
+            shape, fortran, dtype = npy_header(file)
             start = file.tell()
     except FileNotFoundError:
         raise ValueError(f"there is no file {name}.") from None
-    except (ValueError, KeyError) as error:
+    except NOT_NPY as error:
         raise ValueError(f"{name} is no npy file that can be read ({error}).") from None
     if dtype.hasobject:
         raise ValueError(f"{name} holds pickled objects, which are never loaded; save plain numbers.")
     if fortran and len(shape) > 1:
         raise ValueError(f"{name} is in Fortran order; save np.ascontiguousarray(X) so that rows lie together.")
-    return Binary(name, start, dtype.str, tuple(int(s) for s in shape))
+    return Binary(name, start, dtype.str, shape)
 
 
 def open_map(array: Any) -> Binary | None:

@@ -17,13 +17,13 @@ from separatrix.data.labels import label
 from separatrix.data.memory import HeldRows
 from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.plot import coefficients
+from separatrix.reporting.plain import LINE, LONG, plain
 from separatrix.reporting.status import Word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN = 30  # coefficients listed in full
-LONG = 100  # letters of what an aliased column equals
 ESTIMATE = {
     "0": "finite",
     "+": "+∞",
@@ -175,7 +175,7 @@ class Diagnosis:
 
     def _listed(self) -> list[tuple[str, str]]:
         """The same with estimates in words."""
-        return [(name.replace("\n", "\\n"), ESTIMATE.get(sign, "")) for name, sign in self._chosen()]
+        return [(plain(name, LONG), ESTIMATE.get(sign, "")) for name, sign in self._chosen()]
 
     def _summary(self) -> list[str]:
         counts = ", ".join(f"{label}: {count}" for label, count in self.counts.items())
@@ -217,14 +217,16 @@ class Diagnosis:
         items = self._listed()
         width = max([len(name) for name, _ in items] + [len("coefficient")])
         table = [f"{'coefficient':<{width}}  estimate"] + [f"{name:<{width}}  {text}".rstrip() for name, text in items]
-        return "\n".join([*self._summary(), "", *table, "", *self._remarks(), f"advice: {self.advice}"])
+        lines = [*self._summary(), "", *table, "", *self._remarks(), f"advice: {self.advice}"]
+        return "\n".join(plain(line, LINE) for line in lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in self._listed())
-        head = "<br>".join(escape(line) for line in self._summary())
-        tail = "<br>".join(escape(line) for line in [*self._remarks(), f"advice: {self.advice}"])
+        head = "<br>".join(escape(plain(line, LINE)) for line in self._summary())
+        remarks = [*self._remarks(), f"advice: {self.advice}"]
+        tail = "<br>".join(escape(plain(line, LINE)) for line in remarks)
         return (
             f"<div><p>{head}</p><table><thead><tr><th>coefficient</th><th>estimate</th></tr></thead>"
             f"<tbody>{rows}</tbody></table><p>{tail}</p></div>"

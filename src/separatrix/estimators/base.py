@@ -20,9 +20,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.certify import Proof
 from separatrix.core.rows import norm
+from separatrix.data.arrays import sound
 from separatrix.data.rows import Vector
 from separatrix.deciding.separate import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
+from separatrix.reporting.plain import LONG, plain
 from separatrix.walking.run import hyperplane
 from separatrix.walking.trace import check_record
 
@@ -119,7 +121,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The score of each row for the second of two classes, or for each class against the rest.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = validate_data(self, sound(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         found = scores(X, self.coef_, self.intercept_)
         return found[:, 0] if found.shape[1] == 1 else found
 
@@ -142,11 +144,12 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _read(self, X: Any, y: Any) -> tuple[Any, Any, NDArray[Any], OneVsRest]:
         """Checked parameters, rows and labels; the classes, which are not `classes_` yet; the problems they make."""
         self._check()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
         classes, code = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {classes[0]!s}.")
+            one = plain(str(classes[0]), LONG)
+            raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {one}.")
         return X, y, classes, OneVsRest(code, positives(len(classes)))
 
     def _check(self) -> None:
@@ -189,7 +192,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         elif not short:
             self.status_ = FitStatus(outcomes[0].status, f"all {len(outcomes)} problems: {outcomes[0].brief}")
         else:
-            named = [f"class {self.classes_[k]!s} ({outcomes[k].brief})" for k in short[:SHOWN]]
+            named = [f"class {plain(str(self.classes_[k]), LONG)} ({outcomes[k].brief})" for k in short[:SHOWN]]
             more = [f"and {len(short) - SHOWN} more"] if len(short) > SHOWN else []
             self.status_ = FitStatus(
                 next(

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from separatrix.core.constants import ENDLESS
+from separatrix.data.arrays import sound
 from separatrix.estimators.base import FitStatus, OneVsRest, closest_row, one_or_all, positives, scores
 from separatrix.estimators.batch import Scaling
 from separatrix.estimators.callbacks import watched, with_callbacks
@@ -206,7 +207,8 @@ class Perceptron(WalkingClassifier):
             self.classes_ = known
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={classes!r} are not those of the first call to partial_fit, {self.classes_!r}.")
-        X, y = validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        kinds: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+        X, y = validate_data(self, sound(X), y, reset=first, **kinds)
         check_classification_targets(y)
         places = {label: k for k, label in enumerate(self.classes_.tolist())}
         unknown = [label for label in y.tolist() if label not in places]

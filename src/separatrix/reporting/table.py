@@ -8,6 +8,8 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from separatrix.reporting.plain import plain
+
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
@@ -63,14 +65,14 @@ def render(table: Table) -> RichTable:
     from rich.text import Text
 
     drawn = RichTable(
-        title=Text(table.title),
-        caption=Text(table.note) if table.note else None,
+        title=Text(cell(table.title)),
+        caption=Text(cell(table.note)) if table.note else None,
         title_justify="left",
         caption_justify="left",
         box=SIMPLE_HEAD,
     )
     for k, name in enumerate(table.columns):  # narrow screens lose no digit
-        drawn.add_column(Text(name), justify="left" if table.is_text(k) else "right", overflow="fold")
+        drawn.add_column(Text(cell(name)), justify="left" if table.is_text(k) else "right", overflow="fold")
     for row in table.rows:
         drawn.add_row(*(Text(cell(value)) for value in row))
     return drawn
@@ -88,7 +90,7 @@ def cell(value: Any) -> str:
         return f"{value:,.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}".replace("inf", "∞")
     if isinstance(value, tuple):
         return "(" + ", ".join(cell(v) for v in value) + ")"
-    return str(value)
+    return "\n".join(plain(line) for line in str(value).split("\n"))
 
 
 def as_text(table: Table) -> str:
@@ -145,13 +147,13 @@ def as_csv(table: Table) -> str:
 def as_html(table: Table) -> str:
     """A table element; all text is escaped."""
     sides = ["" if table.is_text(k) else ' class="number"' for k in range(len(table.columns))]
-    head = "".join(f"<th{side}>{html.escape(name)}</th>" for side, name in zip(sides, table.columns, strict=True))
+    head = "".join(f"<th{side}>{html.escape(cell(name))}</th>" for side, name in zip(sides, table.columns, strict=True))
     body = "\n".join(
         "<tr>" + "".join(f"<td{s}>{html.escape(cell(v))}</td>" for s, v in zip(sides, row, strict=True)) + "</tr>"
         for row in table.rows
     )
-    note = f'<p class="note">{html.escape(table.note)}</p>' if table.note else ""
-    top = f"<caption>{html.escape(table.title)}</caption><thead><tr>{head}</tr></thead>"
+    note = f'<p class="note">{html.escape(cell(table.note))}</p>' if table.note else ""
+    top = f"<caption>{html.escape(cell(table.title))}</caption><thead><tr>{head}</tr></thead>"
     return f'<div class="scroll"><table>{top}\n<tbody>\n{body}\n</tbody></table></div>{note}'
 
 

@@ -25,6 +25,7 @@ class Part:
     weight: Any
     homes: tuple[str, ...] = ()  # the workers that have the chunks in memory already
     home: str = ""  # the one that has most of these rows
+    d: int = 0  # columns that a collection announces
 
 
 class Member:
@@ -54,6 +55,9 @@ def make_shard(part: Part, held: Any, total: int, threads: int) -> Shard:
     for X in held[0]:
         chunks.append(chunk(X, part.first + sum(held.n for held in chunks)))
     n = sum(held.n for held in chunks)
+    for one in chunks:
+        if one.d != part.d:
+            raise ValueError(f"X has a chunk of {one.d} columns where {part.d} were announced (from row {part.first}).")
     if n != part.last - part.first:
         raise ValueError(f"X has {n} rows where {part.last - part.first} were announced (from row {part.first}).")
     source = chunks[0] if len(chunks) == 1 else Joined(chunks)

@@ -65,11 +65,15 @@ class Remote:
         else:
             self.seats = [Seat(list(shards)) for shards in share(self.bounds, len(workers))]
         self.owner = {k: (j, i) for j, seat in enumerate(self.seats) for i, k in enumerate(seat.shards)}
-        for seat in self.seats:
-            self._submit(seat, set())
-        for seat in self.seats:
-            if not self._built(seat):
-                self._rebuild(seat)
+        try:
+            for seat in self.seats:
+                self._submit(seat, set())
+            for seat in self.seats:
+                if not self._built(seat):
+                    self._rebuild(seat)
+        except BaseException:  # rows that were refused on one worker are not held on the others
+            self.close()
+            raise
 
     def rebuilt(self, restore: Callable[[int], None] | None) -> None:
         """Call this with the number of a shard that had to be built again, before it is asked anything."""

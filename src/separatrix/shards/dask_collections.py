@@ -66,9 +66,13 @@ def open_cluster(
     for lo, hi in pairwise(bounds):
         home = homes[int(np.searchsorted(chunks, (lo + hi) // 2, side="right")) - 1] if homes else ""
         weights = None if weight is None else weight[lo:hi]
-        parts.append(Part(lo, hi, rows, labels, weights, tuple(homes), home))
+        parts.append(Part(lo, hi, rows, labels, weights, tuple(homes), home, d))
     team = Remote(client, parts, n)
-    return ShardedRows.of(team, d, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+    try:
+        return ShardedRows.of(team, d, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+    except BaseException:
+        team.close()
+        raise
 
 
 def homes_of(client: Any, rows: Any) -> list[str]:

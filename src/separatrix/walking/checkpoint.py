@@ -6,27 +6,33 @@ state, and the trace so far.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import zipfile
 import zlib
 from dataclasses import dataclass
 from hashlib import blake2b
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.core.constants import EXACT
+from separatrix.data.npy import NOT_NPY, npy_header
 from separatrix.data.rows import Rows, Vector
 from separatrix.walking.engines import Engine, Gram, choose
+from separatrix.walking.engines.saved import check_state
 from separatrix.walking.methods import Method
-from separatrix.walking.trace import Recorder
+from separatrix.walking.trace import WHOLE, Recorder
 
 FORMAT = "separatrix checkpoint 2"
 # What reading a torn file, or one that is something else, can end in.
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, TypeError, AttributeError)
+UNREADABLE = (*NOT_NPY, zipfile.BadZipFile, zlib.error, OSError, AttributeError, RuntimeError)
+HEADER = 1 << 16  # bytes of the header at most
+BESIDE = ("header", "trace", "seconds")  # the arrays that are not the engine's
+AT_ONCE = 1 << 12  # rows of the trace
 
 
 @dataclass(frozen=True)
@@ -88,40 +94,123 @@ def describe(
 
 @dataclass
 class Saved:
-    """What a checkpoint file held: nothing yet (`state` is None) or a run to go on with."""
+    """What a checkpoint file says of its run; `found` is whether there is one to go on with."""
 
     header: dict[str, Any]
     seed: int
-    state: dict[str, NDArray[Any]] | None = None
-    rows: NDArray[np.float64] | None = None
-    seconds: float = 0.0
+    found: bool = False
 
 
 def restore(checkpoint: Checkpoint, header: dict[str, Any], seed: int | None) -> Saved:
-    """The saved run, if the file is there and belongs to this one; a clear error if it is there and does not."""
+    """Whether the file is there and belongs to this run; a clear error if it is there and does not."""
     path = Path(checkpoint.path)
     if not path.exists():
         check_writable(path)
         return Saved(header, fresh_seed() if seed is None else seed)
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        found = json.loads(bytes(arrays.pop("header")))
-        rows, seconds = arrays.pop("trace"), float(arrays.pop("seconds"))
-        found_seed = int(found.pop("seed"))
+        with zipfile.ZipFile(path) as file:
+            found = json.loads(bytes(_array(file, "header", np.dtype(np.uint8), (HEADER,), up_to=True)))
+        found_seed = found.pop("seed")
+        if not isinstance(found_seed, int) or isinstance(found_seed, bool) or found_seed < 0:
+            raise ValueError(f"its seed is {found_seed!r:.40}")
     except UNREADABLE as error:
-        raise CheckpointError(
-            f"{path} is damaged or no checkpoint of ours ({error}); it was left as it was: move it away to start anew."
-        ) from None
+        raise _damaged(path, error) from None
     for name, value in header.items():
         if found.get(name) != value:
             raise CheckpointError(
-                f"{path} belongs to another run: its {name} is {found.get(name)!r}, this run's is {value!r}; "
+                f"{path} belongs to another run: its {name} is {found.get(name)!r:.80}, this run's is {value!r}; "
                 "it was left as it was: choose another file."
             )
     if seed is not None and seed != found_seed and header["order"] == "random":
         raise CheckpointError(f"{path} belongs to another run: its seed is {found_seed}, this run's is {seed}.")
-    return Saved(header, found_seed, arrays, rows, seconds)
+    return Saved(header, found_seed, True)
+
+
+def load(checkpoint: Checkpoint, engine: Engine, recorder: Recorder, n: int) -> float:
+    """Bring engine and trace to where the saved run on n rows was; the seconds it had taken.
+
+    Every array has to be what the engine itself would save, in type, shape and range, before it is read: a file can
+    declare anything.
+    """
+    path = Path(checkpoint.path)
+    expected = engine.save()
+    try:
+        with zipfile.ZipFile(path) as file:
+            missing = {f"{name}.npy" for name in (*expected, *BESIDE)} ^ set(file.namelist())
+            if missing:
+                raise ValueError(f"{min(missing)} is missing, or one too many")
+            state = {
+                name: _array(file, name, like.dtype, (n,) if name == "last" else like.shape, up_to=name == "last")
+                for name, like in expected.items()
+            }
+            seconds = float(_array(file, "seconds", np.dtype(np.float64), ()))
+            if not 0 <= seconds < inf:
+                raise ValueError(f"seconds must not be negative, got {seconds}")
+            check_state(state, n)
+            rows = _trace(file, recorder, int(state.get("sweep_t", state["t"])))
+    except UNREADABLE as error:
+        raise _damaged(path, error) from None
+    try:
+        engine.load(state)
+    except ValueError as error:
+        raise _damaged(path, error) from None
+    recorder.rows = rows
+    return seconds
+
+
+def _damaged(path: Path, error: Exception) -> CheckpointError:
+    seen = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")[:200]
+    return CheckpointError(
+        f"{path} is damaged or no checkpoint of ours ({seen}); it was left as it was: move it away to start anew."
+    )
+
+
+def _opened(file: zipfile.ZipFile, name: str, dtype: np.dtype[Any]) -> tuple[Any, tuple[int, ...]]:
+    """A member from its first entry on, and its shape; written as `write` does, its bytes are those it declares."""
+    info = file.getinfo(f"{name}.npy")
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{name} is compressed, which ours are not")
+    member = file.open(info)
+    shape, fortran, kind = npy_header(member)
+    if kind != dtype or fortran:
+        raise ValueError(f"{name} must hold {dtype}, got {kind} of shape {shape}")
+    if info.file_size - member.tell() != kind.itemsize * prod(shape):
+        raise ValueError(f"{name} declares shape {shape}, which its {info.file_size:,} bytes are not")
+    return member, shape
+
+
+def _array(
+    file: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], up_to: bool = False
+) -> NDArray[Any]:
+    """An array of this type and shape; `up_to` this many entries where it may have fewer."""
+    member, found = _opened(file, name, dtype)
+    with member:
+        fits = len(found) == 1 and found[0] <= shape[0] if up_to else found == shape
+        if not fits:
+            raise ValueError(f"{name} must have shape {shape}{' at most' if up_to else ''}, got {found}")
+        return np.ndarray(found, dtype, member.read()).copy()  # read to its end, where its sum is checked
+
+
+def _trace(file: zipfile.ZipFile, recorder: Recorder, t: int) -> list[tuple[float, ...]]:
+    """The rows of the trace, some at a time: iterations rise up to t, and what is counted is whole."""
+    names, rows = recorder.names, list[tuple[float, ...]]()
+    member, shape = _opened(file, "trace", np.dtype(np.float64))
+    whole = [k for k, name in enumerate(names) if name in WHOLE]
+    last = -1.0
+    with member:
+        if len(shape) != 2 or shape[1] != len(names):
+            raise ValueError(f"trace must have {len(names)} columns, got shape {shape}")
+        while piece := member.read(AT_ONCE * 8 * len(names)):
+            part = np.frombuffer(piece, dtype=np.float64).reshape(-1, len(names))
+            counts = part[:, whole]
+            if not ((counts >= 0) & (counts <= EXACT) & (counts == np.floor(counts))).all():
+                raise ValueError("trace must count in whole numbers from 0")
+            steps = np.diff(part[:, 0], prepend=last)
+            if not (steps > 0).all() or part[-1, 0] > t:
+                raise ValueError(f"the iterations of trace must rise, up to {t}")
+            last = part[-1, 0]
+            rows += [tuple(row) for row in part.tolist()]
+    return rows
 
 
 def check_writable(path: Path) -> None:

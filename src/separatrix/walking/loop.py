@@ -19,7 +19,7 @@ from typing import Any
 
 from separatrix.core.threads import threads
 from separatrix.data.rows import ClusterError, Rows, Vector
-from separatrix.walking.checkpoint import Checkpoint, Saved, describe, fresh_seed, restore, write
+from separatrix.walking.checkpoint import Checkpoint, Saved, describe, fresh_seed, load, restore, write
 from separatrix.walking.engines import Engine, Gram, make_engine, rule_of
 from separatrix.walking.engines.base import sharpness as sharpness_at
 from separatrix.walking.engines.base import unit_of
@@ -102,10 +102,8 @@ class Walk:
         self.engine: Engine = make_engine(
             engine, rows, method, theta0, seed=seed, average=average, arithmetic=arithmetic
         )
-        if self.saved is not None and self.saved.state is not None and self.saved.rows is not None:
-            self.engine.load(self.saved.state)
-            self.recorder.rows = [tuple(row) for row in self.saved.rows.tolist()]
-            self.seconds = self.saved.seconds
+        if checkpoint is not None and self.saved is not None and self.saved.found:
+            self.seconds = load(checkpoint, self.engine, self.recorder, rows.n)
 
     def iterates(self) -> Iterator[Iterate]:
         """Advance from one recorded iterate to the next until the run ends; Ctrl-C ends it too."""

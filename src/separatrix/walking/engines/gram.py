@@ -121,9 +121,9 @@ class Cache:
         self._fill(sheet, rows[: len(room)], room)
         self.used[room] = t
 
-    def restore(self, sheet: Sheet, owner: Index, used: Index) -> None:
-        """The columns that were held, each in its slot: what is evicted next depends on both."""
-        self.slot[:], self.owner[:], self.used[:] = -1, -1, used
+    def restore(self, sheet: Sheet, owner: Index, used: Index, t: int) -> None:
+        """The columns that were held, each in its slot: what is evicted next depends on both; t is now."""
+        self.slot[:], self.owner[:], self.used[:] = -1, -1, np.minimum(used, t)
         held = np.flatnonzero(owner >= 0)
         self._fill(sheet, owner[held], held)
 
@@ -301,7 +301,9 @@ class GramEngine:
         for name in SAVED:
             getattr(self.state, name)[:] = state[name]
         self._set(state, (*SAVED_SCALARS, *SAVED_STRETCH))
-        self.cache.restore(self.sheet, state["owner"], state["used"])
+        if not np.isfinite(self.sheet.margins(self.vector())).all():  # no refresh would ever settle a sign
+            raise ValueError("coef makes margins that float64 cannot hold")
+        self.cache.restore(self.sheet, state["owner"], state["used"], int(state.get("sweep_t", state["t"])))
         self.c.evaluated = 0
         self.state.evaluate()
         self._set(state, SAVED_PRODUCT)
