@@ -115,9 +115,9 @@ def test_the_true_margin_of_extreme_data_in_files_lies_in_both_brackets(seed, tm
     files = save(tmp_path, X, y)
     for intercept in (False, True):
         true = squared_margin(X, y, intercept)
-        m = sx.max_margin(*files, fit_intercept=intercept, memory_limit="1GB")
+        m = sx.max_margin(*files, fit_intercept=intercept, memory_limit="16GB")
         assert held(X, y, m, intercept, true)
-        assert held(X, y, sx.separate(*files, fit_intercept=intercept, memory_limit="1GB").margin, intercept, true)
+        assert held(X, y, sx.separate(*files, fit_intercept=intercept, memory_limit="16GB").margin, intercept, true)
 
 
 @pytest.mark.parametrize("k", [-1000, -900, 900])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from separatrix.certify import Claim, Proof, ProofError, load_proof, save_proof, verify
     from separatrix.data.problem import Problem
     from separatrix.data.rows import ClusterError
+    from separatrix.deciding.boundary import Certainty, Evidence
     from separatrix.deciding.margin import Margin, MarginStatus
     from separatrix.deciding.max_margin import max_margin
     from separatrix.deciding.separate import Separation, Verdict, separate
@@ -37,11 +38,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "BatchPerceptron": "estimators",
+    "Certainty": "deciding.boundary",
     "Checkpoint": "walking.checkpoint",
     "CheckpointError": "walking.checkpoint",
     "Claim": "certify",
     "ClusterError": "data.rows",
     "Diagnosis": "diagnosing.report",
+    "Evidence": "deciding.boundary",
     "Gram": "walking.engines",
     "Kind": "diagnosing.report",
     "LogisticGD": "estimators",
@@ -76,11 +79,13 @@ _HOMES = {
 
 __all__ = [
     "BatchPerceptron",
+    "Certainty",
     "Checkpoint",
     "CheckpointError",
     "Claim",
     "ClusterError",
     "Diagnosis",
+    "Evidence",
     "Gram",
     "Kind",
     "LogisticGD",

@@ -55,11 +55,11 @@ class Evidence:
     separated : ndarray of int
         The rows off the boundary.
     weights_residual : float
-        The largest |Σ λ_i z_ij| over Σ λ_i |z_ij| of all columns, at most 1e-12.
+        How far the weights are from cancelling, of the sizes added, in the worst column: at most 1e-12.
     theta_residual : float
-        The largest |z_iᵀθ| over |z_i|ᵀ|θ| on the boundary, at most 1e-12.
+        How far θ is from zero, of the sizes added, in the worst row of the boundary: at most 1e-12.
     clear : float
-        The least z_iᵀθ over |z_i|ᵀ|θ| off the boundary; infinite where no row is.
+        The least margin off the boundary, of the sizes added; infinite where no row is off it.
     """
 
     claim: Claim
@@ -93,6 +93,7 @@ class Evidence:
         )
 
 
+@np.errstate(all="ignore")  # extreme sizes overflow on the way; what is kept was found finite, and is checked
 def evidence_of(rows: HeldRows, pair: Pair, scaled: ScaledRows) -> Evidence | None:
     """The pair of scaled rows as evidence, its residuals taken from the rows themselves; None where it is none."""
     reader = Reader(rows)

@@ -81,17 +81,18 @@ class Distinct:
         """What is known of these rows' margin, held against all rows."""
         with np.errstate(all="ignore"):
             theta = np.zeros(bracket.rows.d + 1)
-            theta[: len(self.column_power)] = np.ldexp(known.theta[: len(self.column_power)], self.column_power)
+            theta[: len(self.column_power)] = _scaled(known.theta[: len(self.column_power)], self.column_power)
             bracket.try_theta(theta)
             weights = np.zeros(bracket.rows.n)
-            weights[self.at] = np.ldexp(known.weights, self.row_power)
+            weights[self.at] = _scaled(known.weights, self.row_power)
+            bracket.try_weights(np.ones(bracket.rows.n))
             bracket.try_weights(weights)
 
     def evidence(self, found: Evidence) -> Evidence:
         """The evidence in the numbers of all rows."""
         with np.errstate(all="ignore"):
-            theta = np.ldexp(found.theta, self.column_power)
-            weights = np.ldexp(found.weights, self.row_power[found.rows])
+            theta = _scaled(found.theta, self.column_power)
+            weights = _scaled(found.weights, self.row_power[found.rows])
         inside = np.zeros(len(self.at), dtype=bool)
         inside[found.separated] = True
         separated = np.flatnonzero(inside[self.which])
@@ -183,6 +184,12 @@ def _balanced(Z: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.i
         return None
     half = shift // 2  # ldexp takes what fits into an int, and a step must not leave float64
     return np.ldexp(np.ldexp(Z, half), shift - half), power[0], power[1]
+
+
+def _scaled(v: NDArray[np.float64], power: NDArray[np.int64]) -> NDArray[np.float64]:
+    """v times powers of two, but for one common factor: the largest power is 0."""
+    shifted = np.ldexp(v, np.maximum(power - power.max(initial=-(2**40)), -2000))
+    return np.asarray(shifted, dtype=np.float64)
 
 
 def _times(number: Any, power: int) -> Any:

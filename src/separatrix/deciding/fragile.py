@@ -72,6 +72,7 @@ def _sturdy(reader: Reader, theta: Vector, rows: Index) -> bool:
     return survives(reader, theta, rows) and bool((reader.signs(theta, rows) > 0).all())
 
 
+@np.errstate(all="ignore")  # extreme sizes overflow on the way; what is kept was found finite, and is checked
 def _sturdy_separator(case: Case, proof: Proof) -> bool:
     """Whether some separator survives: the proof's, that of the pair, or one on the way to the widest margin."""
     reader, every = case.reader, np.arange(case.reader.n)
@@ -120,6 +121,7 @@ def _sturdy_direction(case: Case, proof: Proof) -> bool:
     )
 
 
+@np.errstate(all="ignore")  # extreme sizes overflow on the way; what is kept was found finite, and is checked
 def _sturdy_weights(case: Case, proof: Proof) -> bool:
     """Whether Gordan weights exist on the proof's rows, or on those of the pair, whatever the change."""
     reader, rows, lam = case.reader, np.array(proof.rows, dtype=np.int64), proof.float_weights

@@ -39,6 +39,16 @@ def evidence_in(case: Case, proof: Proof | None) -> Evidence | None:
     """Where the kind is not proven and need not be: what is true to the precision of the numbers."""
     if case.budget.insist or (proof is not None and proof.claim is not Claim.INSEPARABLE) or case.budget.late:
         return None
+    return _evidence(case)
+
+
+def evidence_beside(case: Case, proof: Proof) -> Evidence | None:
+    """Where last digits decided: what is true to the precision of the numbers, if that is something else."""
+    found = None if case.budget.late else _evidence(case)
+    return None if found is None or found.claim is proof.claim else found
+
+
+def _evidence(case: Case) -> Evidence | None:
     pair = pair_of(case)
     return None if pair is None else evidence_of(case.rows, pair, case.scaled)
 

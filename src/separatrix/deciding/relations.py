@@ -25,6 +25,7 @@ PANEL = 128  # columns orthogonalised together
 PRIME, STRIP = 8_388_593, 64  # the largest prime below 2**23, and columns eliminated at a time
 MORE = 20  # rows beyond as many as columns that are eliminated first
 ELIMINATED = 5_000_000  # entries that are eliminated modulo a prime
+FACTORED = 10**12  # products that a factorisation in floats may take
 SPANNED = 5_000  # rows up to which a square matrix is eliminated modulo it
 SYSTEM = 250  # unknowns up to which coefficients are solved for exactly
 
@@ -64,6 +65,8 @@ def independent_columns(
         pivots, exact = echelon([as_integers(line) for line in reader.dense(rows, columns)])
         named = {int(columns[j]): {int(columns[k]): c for k, c in terms.items()} for j, terms in exact.items()}
         return np.sort(columns[pivots].astype(np.int64)), named
+    if len(rows) * len(columns) * min(len(rows), len(columns)) > budget.affordable(FACTORED):
+        return np.sort(columns), {}
     A = reader.dense(rows, columns)
     size = abs(A).max(axis=0) if len(A) else np.zeros(len(columns))
     zero = size == 0
@@ -149,13 +152,13 @@ def _one_by_one(B: Vector) -> Index:
     return np.array(kept, dtype=np.int64)
 
 
-def spanning_columns(reader: Reader, order: Index) -> Index | None:
+def spanning_columns(reader: Reader, order: Index, budget: Budget = UNLIMITED) -> Index | None:
     """As many columns as rows, the first in this order that are independent; None unless that is proven.
 
     Every other column is then a combination of them. A matrix that is not singular modulo a prime is not singular.
     """
     n, rows = reader.n, np.arange(reader.n)
-    if not n <= len(order) or n > SPANNED:
+    if not n <= len(order) or n > SPANNED or n * n * len(order) > budget.affordable(FACTORED) // 4:
         return None
     A = reader.dense(rows, order)
     size = abs(A).max(axis=0)
@@ -165,7 +168,7 @@ def spanning_columns(reader: Reader, order: Index) -> Index | None:
     if len(kept) < n:
         return None
     chosen = order[used[kept]]
-    return np.sort(chosen) if _regular(_residues(reader.dense(rows, chosen))) else None
+    return np.sort(chosen) if _regular(_residues(reader.dense(rows, chosen)), budget) else None
 
 
 def _residues(A: Vector) -> Vector:
@@ -177,13 +180,15 @@ def _residues(A: Vector) -> Vector:
     return np.asarray(whole % PRIME * table[place.reshape(A.shape)] % PRIME, dtype=np.float64)
 
 
-def _regular(M: Vector) -> bool:
-    """Whether elimination modulo PRIME finds a pivot in every column; M is used up.
+def _regular(M: Vector, budget: Budget) -> bool:
+    """Whether elimination modulo PRIME finds a pivot in every column, in time; M is used up.
 
     Residues are below 2²³, so STRIP products of two of them sum to less than 2⁵³: float64 is exact throughout.
     """
     n = len(M)
     for lo in range(0, n, STRIP):
+        if budget.late:
+            return False
         hi = min(lo + STRIP, n)
         for k in range(lo, hi):
             pivots = np.flatnonzero(M[k:, k])

@@ -216,6 +216,7 @@ def by_pair(case: Case) -> Proof | None:
     return None if pair is None else from_pair(case, pair)
 
 
+@np.errstate(all="ignore")  # extreme sizes overflow on the way; what is kept was found finite, and is checked
 def pair_of(case: Case) -> Pair | None:
     """The pair in floats, once; None where whitening all rows costs too much, or floats do not settle it."""
     n, D = case.rows.n, case.reader.D
@@ -224,6 +225,7 @@ def pair_of(case: Case) -> Pair | None:
     return case.pair
 
 
+@np.errstate(all="ignore")  # extreme sizes overflow on the way; what is kept was found finite, and is checked
 def from_pair(case: Case, pair: Pair) -> Proof | None:
     """A proof with the pair's two sets: what is left is linear algebra, exact where columns depend on each other."""
     rows, reader, scaled = case.rows, case.reader, case.scaled

@@ -104,7 +104,7 @@ class Separation:
 
     def __str__(self) -> str:
         text = f"{self.status}: {self.status.message}"
-        if self.evidence is not None:
+        if self.evidence is not None and self.certainty is Certainty.WITHIN_ROUNDING:
             text = f"{self.status} {self.certainty}: {self.evidence.claim}: {Certainty.WITHIN_ROUNDING.message}"
             text += f"\nevidence: {self.evidence}"
         through_origin = self.proof is not None and not self.proof.intercept

@@ -28,8 +28,8 @@ from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.deciding.budget import UNLIMITED, Budget, check_time_limit
 from separatrix.deciding.distinct import Distinct, distinct, merged
 from separatrix.deciding.fragile import is_fragile
-from separatrix.deciding.kind import evidence_in, prove_kind
-from separatrix.deciding.relations import Relations, independent_columns, spanning_columns
+from separatrix.deciding.kind import evidence_beside, evidence_in, prove_kind
+from separatrix.deciding.relations import FACTORED, Relations, independent_columns, spanning_columns
 from separatrix.deciding.search import Case
 from separatrix.diagnosing.directions import Directions, directions, directions_within_rounding
 from separatrix.diagnosing.report import Diagnosis, Kind, Pair, advise, explain, in_class, some
@@ -156,18 +156,19 @@ def diagnosis_of(
     names = [f"x{j}" for j in range(rows.d)] if table is None else [term.name for term in table.terms]
     names = [*names, INTERCEPT] if rows.bias else names
     once = merged(rows)
-    kept, relations = _independent(once.rows, budget)
+    known = _independent(once.rows, budget)
+    kept, relations = known or (np.arange(len(names)), {})
     aliased = _in_words(once.rows, kept, relations, names)
     pairs: tuple[Pair, ...] = ()
     if len(classes) == 2:
         found = _binary(rows, once, kept, relations, budget)
-        signs = dict(zip(kept.tolist(), found.signs, strict=True))
+        signs = dict(zip(kept.tolist(), found.signs if known else ["?"] * len(kept), strict=True))
         columns = {name: signs.get(j, "aliased") for j, name in enumerate(names)}
         open_names = [names[kept[at]] for at in found.open]
         aliased |= {names[j]: _sum_of(terms, names, rows.d) + ", to rounding" for j, terms in found.near.items()}
     else:
         found, pairs = _multinomial(rows, codes, classes, kept, budget)
-        columns = _by_class(found.signs, kept, classes, names)
+        columns = _by_class(found.signs if known else ("?",) * len(found.signs), kept, classes, names)
         open_names = [list(columns)[at] for at in found.open]
     facts = explain(found.kind, columns, rows, codes, classes, names, table)
     separated = found.separated if table is None else table.rows[found.separated]
@@ -179,7 +180,7 @@ def diagnosis_of(
         columns=columns,
         rows=separated,
         aliased=aliased,
-        advice=advise(found.kind, columns, aliased, facts, found.fragile),
+        advice=advise(found.kind, columns, aliased, facts, found.fragile, found.evidence),
         facts=facts,
         notes=notes,
         certainty=found.certainty,
@@ -204,20 +205,21 @@ def _check_classes(classes: NDArray[Any]) -> None:
         )
 
 
-def _independent(rows: HeldRows, budget: Budget) -> tuple[Index, Relations]:
-    """Columns kept, and the others as exact combinations of earlier ones; the intercept comes first.
+def _independent(rows: HeldRows, budget: Budget) -> tuple[Index, Relations] | None:
+    """Columns kept, and the others as exact combinations of earlier ones, the intercept first; None if too much.
 
     Where there are columns enough to span everything, which ones is all that is asked: coefficients would be many.
     """
     reader = Reader(rows)
-    if rows.n * reader.D > budget.entries:
-        return np.arange(reader.D), {}
+    if rows.n * reader.D > budget.entries or rows.n * reader.D * min(rows.n, reader.D) > budget.affordable(FACTORED):
+        return None
     order = np.concatenate([np.arange(rows.d, reader.D), np.arange(rows.d)])
     many = reader.D > rows.n and (reader.D > rows.n + FEW or rows.n > 3 * FEW)
-    spanning = spanning_columns(reader, order) if many else None
+    spanning = spanning_columns(reader, order, budget) if many else None
     if spanning is not None:
         return spanning, {}
-    return independent_columns(reader, np.arange(rows.n), order=order, budget=budget)
+    found = independent_columns(reader, np.arange(rows.n), order=order, budget=budget)
+    return None if budget.late else found
 
 
 def _in_words(rows: HeldRows, kept: Index, relations: Relations, names: list[str]) -> dict[str, str]:
@@ -263,12 +265,14 @@ def _find(rows: HeldRows, budget: Budget, *, signs: bool = True) -> Found:
     if proof.claim is not Claim.OVERLAP:
         off = case.reader.signs(proof.theta or ()) > 0
     where = directions(case, proof) if signs else Directions([], [])
+    beside = evidence_beside(case, proof) if fragile else None
     return Found(
         kind=KINDS[proof.claim],
         proof=small.carried(proof, rows, budget),
         separated=np.flatnonzero(off[small.which]),
         fragile=fragile,
         certainty=Certainty.PROVEN,
+        evidence=None if beside is None else small.evidence(beside),
         signs=tuple(where.signs),
         open=tuple(j for j, sure in enumerate(where.proven) if not sure),
     )

@@ -92,15 +92,15 @@ class Cone:
         if len(on_face):
             K, relations = independent_columns(self.reader, on_face, budget=self.budget)
         self.N = np.setdiff1d(np.arange(D), K)
-        self.g = [[Fraction(0)] * len(self.N) for _ in range(D)]  # θ_j = g_jᵀθ_N
+        self.g: list[dict[int, Fraction]] = [{} for _ in range(D)]  # θ_j = g_jᵀθ_N, by place in N
         place = {int(j): at for at, j in enumerate(self.N)}
+        self.by_column: list[list[tuple[int, Fraction]]] = [[(int(j), Fraction(1))] for j in self.N]
         for j, at in place.items():
             self.g[j][at] = Fraction(1)
         for j, terms in relations.items():
             for k, c in terms.items():
                 self.g[k][place[j]] = -c
-        self.terms = [[(at, c) for at, c in enumerate(line) if c] for line in self.g]
-        self.by_column = [[(j, c) for j, c in enumerate(column) if c] for column in zip(*self.g, strict=True)]
+                self.by_column[place[j]].append((k, -c))
         work = len(self.rows) * len(self.N) ** 2
         self.small = work <= self.budget.tiny
         self.simplex = work <= TIMES * self.budget.exact
@@ -146,13 +146,15 @@ class Cone:
         """θ of all columns from θ_N."""
         if len(self.N) == len(self.g):
             return point
-        return [sum((c * point[at] for at, c in terms), Fraction(0)) for terms in self.terms]
+        return [sum((c * point[at] for at, c in terms.items()), Fraction(0)) for terms in self.g]
 
     def direction(self, j: int, witness: Witness | None) -> tuple[str, bool]:
         """The direction of column j, and whether it is proven."""
         g = self.g[j]
-        if not any(g):
+        if not g:
             return "0", True
+        if self.budget.late:
+            return "?", False
         shown = {s for s in (1, -1) if self.reaches(g, s)}
         if len(shown) == 2:
             return "either", True
@@ -167,11 +169,11 @@ class Cone:
             return word, True
         return ("?" if witness is None else witness.word), False
 
-    def reaches(self, g: list[Fraction], s: int) -> bool:
+    def reaches(self, g: dict[int, Fraction], s: int) -> bool:
         """Whether s·gᵀθ > 0 at one of the points."""
         if not self.points:
             return False
-        used = [at for at, c in enumerate(g) if c]
+        used = list(g)
         values = s * (self.floats[:, used] @ np.array([nearest(g[at]) for at in used]))
         likely = [int(k) for k in np.argsort(-values)[:3]]
         return any(s * sum(g[at] * self.points[k][at] for at in used) > 0 for k in likely)
@@ -185,9 +187,9 @@ class Cone:
 
     _floats: Matrix = np.empty((0, 0))
 
-    def bounded(self, g: list[Fraction], s: int, at: Index) -> bool:
+    def bounded(self, g: dict[int, Fraction], s: int, at: Index) -> bool:
         """Whether weights λ ≥ 0 on these rows off the face have Σ λ_i z_i = s g, so that s·gᵀθ ≥ 0 in the cone."""
-        raw, target = self.reader.dense(self.rows[at], np.arange(self.reader.D)), [s * c for c in g]
+        raw, target = self.reader.dense(self.rows[at], np.arange(self.reader.D)), self.full(g, s)
         exact, floats, same = [], raw[:, self.N], len(self.N) == self.reader.D  # without a face rows are as stored
         if not same:
             exact = [self.exact_row(line) for line in raw.tolist()]
@@ -204,12 +206,16 @@ class Cone:
                 return True
         return solves(exact or [[Fraction(v) for v in line] for line in floats.tolist()], floats, target)
 
-    def by_simplex(self, g: list[Fraction], s: int) -> bool | None:
+    def full(self, g: dict[int, Fraction], s: int) -> list[Fraction]:
+        """s·g with all its entries."""
+        return [s * g.get(at, Fraction(0)) for at in range(len(self.N))]
+
+    def by_simplex(self, g: dict[int, Fraction], s: int) -> bool | None:
         """Whether s·gᵀθ > 0 somewhere in the open cone, by rational arithmetic; None where that is too much."""
         if not self.simplex or self.budget.late:
             return None
         try:
-            theta, lam = face([*self.whole, as_integers([s * c for c in g])], self.budget.deadline)
+            theta, lam = face([*self.whole, as_integers(self.full(g, s))], self.budget.deadline)
         except OutOfTimeError:
             return None
         if any(lam):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.certify import Proof
+from separatrix.certify import Claim, Proof
 from separatrix.data.frames import Design
 from separatrix.data.labels import label
 from separatrix.data.memory import HeldRows
@@ -50,7 +50,7 @@ class Kind(Word):
     UNDECIDED = "undecided", "the kind could not be proven within the limits"
 
 
-IN_WORDS = {Kind.QUASI_COMPLETE: "quasi-complete", Kind.OVERLAP: "overlapping"}
+IN_WORDS: dict[str, str] = {Kind.QUASI_COMPLETE: "quasi-complete", Kind.OVERLAP: "overlapping"}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ class Diagnosis:
         "proven", or "within rounding" where the last digits decide and the kind holds to the precision of the numbers,
         on `evidence`; None where undecided.
     evidence : Evidence or None
-        What a kind within rounding rests on, with its two residuals (two classes).
+        What a kind within rounding rests on, with its two residuals (two classes). Beside a proven kind that is
+        fragile: what is true to the precision of the numbers, where that is another kind.
     fragile : bool
         Whether the kind could turn if entries that look rounded changed by one part in 1e12.
     proof : Proof or None
@@ -204,10 +205,12 @@ class Diagnosis:
             lines.append(f"{name} is aliased: it equals {what if len(what) <= LONG else what[:LONG] + ' …'}")
         if len(self.aliased) > few:
             lines.append(f"… {len(self.aliased) - few} more aliased columns")
-        if self.evidence is not None:
-            lines.append(f"evidence: {self.evidence}")
         if self.fragile and self.certainty is Certainty.PROVEN:
             lines.append("fragile: a change of one part in 1e12 in entries that look rounded could turn this")
+        if self.evidence is not None:
+            if self.certainty is Certainty.PROVEN:
+                lines.append(f"to the precision of these numbers the data are {IN_WORDS[self.evidence.claim]}")
+            lines.append(f"evidence: {self.evidence}")
         lines += [f"{pair.first} against {pair.second}: {pair.kind}" for pair in self.pairs]
         if self.proof is not None:
             lines.append(f"proof: {self.proof.argument}")
@@ -320,7 +323,12 @@ def _threshold(low: NDArray[Any], high: NDArray[Any], name: str, target: str, cl
 
 
 def advise(
-    kind: Kind, columns: Mapping[str, str], aliased: Mapping[str, str], facts: tuple[str, ...], fragile: bool
+    kind: Kind,
+    columns: Mapping[str, str],
+    aliased: Mapping[str, str],
+    facts: tuple[str, ...],
+    fragile: bool,
+    evidence: Evidence | None = None,
 ) -> str:
     """What to do next, in the user's words."""
     parts = []
@@ -329,7 +337,11 @@ def advise(
         "penalise (Firth's method, for instance FirthLogisticRegression of the package firthmodels, or a ridge), or "
         "use exact logistic regression if the data are few; do not report standard errors or p-values of the plain fit"
     )
-    if kind is Kind.OVERLAP:
+    if kind is Kind.OVERLAP and evidence is not None and evidence.claim is Claim.QUASI_COMPLETE:
+        parts.append(
+            f"as stored the estimate exists, but only by last digits, and its coefficients are enormous: {remedies}"
+        )
+    elif kind is Kind.OVERLAP:
         parts.append("nothing stands in the way: the estimate exists and is finite, fit as usual")
     elif kind is Kind.UNDECIDED:
         parts.append("give more time, or scale and round the columns to what was measured, and try again")

@@ -1,0 +1,117 @@
+"""Tables as people have them: columns that were computed, nearly dependent, or separated by next to nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+Data = tuple[np.ndarray, np.ndarray]
+
+
+def z_scores(seed: int, n: int = 1000, d: int = 20) -> Data:
+    """Whole numbers, quasi-complete by the sum of two of them, then centred and scaled."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 10, (n, d)).astype(float)
+    total = X[:, 0] + X[:, 1]
+    y = np.where(total > 9, 1, np.where(total < 9, 0, rng.integers(0, 2, n)))
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def percentages(seed: int, n: int = 1000, d: int = 10) -> Data:
+    """Rows that sum to 1 up to rounding, random labels."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(100, np.ones(d) / d, size=n) / 100, rng.integers(0, 2, n)
+
+
+def percentages_with_a_threshold(seed: int, n: int = 1000, d: int = 10) -> Data:
+    """The same, labelled by which of two is larger."""
+    X, _ = percentages(seed, n, d)
+    return X, (X[:, 0] > X[:, 1]).astype(int)
+
+
+def low_rank(seed: int, n: int = 400, d: int = 150, rank: int = 60) -> Data:
+    """A product of random float matrices."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d)), rng.integers(0, 2, n)
+
+
+def singular(seed: int, n: int = 300, d: int = 300) -> Data:
+    """Singular values from 1 down to 2⁻⁶⁰."""
+    rng = np.random.default_rng(seed)
+    U = np.linalg.qr(rng.normal(size=(n, d)))[0]
+    V = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    return (U * 2.0 ** np.linspace(0, -60, d)) @ V.T, rng.integers(0, 2, n)
+
+
+def narrow(seed: int, n: int = 20_000, d: int = 50, margin: float = 1e-9, share: float = 0.5) -> Data:
+    """Normal rows, of which this share meets the planted margin."""
+    rng = np.random.default_rng(seed)
+    u = rng.normal(size=d)
+    u /= np.linalg.norm(u)
+    Z = rng.normal(size=(n, d))
+    m = Z @ u
+    Z += np.outer(np.where(rng.random(n) < share, margin, abs(m) + margin) - m, u)
+    y = rng.permuted(np.resize([-1, 1], n))
+    return y[:, None] * Z, y
+
+
+def dummies(seed: int, n: int = 2000, levels: int = 50) -> Data:
+    """Three factors as 0/1 columns."""
+    rng = np.random.default_rng(seed)
+    return np.hstack([np.eye(levels)[rng.integers(0, levels, n)] for _ in range(3)]), rng.integers(0, 2, n)
+
+
+def one_hot_with_interactions(seed: int, n: int = 1500) -> Data:
+    """Two factors and their products, a level of which has one outcome."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 6, n), rng.integers(0, 4, n)
+    A, B = np.eye(6)[a], np.eye(4)[b]
+    y = np.where((a == 5) & (b == 3), 1, rng.integers(0, 2, n))
+    return np.hstack([A, B, (A[:, :, None] * B[:, None, :]).reshape(n, -1)]), y
+
+
+def sums(seed: int, n: int = 1000, d: int = 8) -> Data:
+    """Decimals, and float sums of them beside them."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)), 2)
+    return np.column_stack([X, X[:, :3].sum(axis=1), X.sum(axis=1), X.mean(axis=1)]), rng.integers(0, 2, n)
+
+
+def polynomial(seed: int, n: int = 1000, degree: int = 12) -> Data:
+    """Powers of a number between 0 and 1, and a threshold."""
+    x = np.random.default_rng(seed).random(n)
+    return x[:, None] ** np.arange(1, degree + 1), (x > 0.4).astype(int)
+
+
+def trigonometric(seed: int, n: int = 1000, waves: int = 8) -> Data:
+    """Sines, cosines, and their squares, which sum to 1 up to rounding."""
+    rng = np.random.default_rng(seed)
+    t = rng.random(n)[:, None] * 2 * np.pi * np.arange(1, waves + 1)
+    return np.hstack([np.sin(t), np.cos(t), np.sin(t) ** 2, np.cos(t) ** 2]), rng.integers(0, 2, n)
+
+
+def time_stamps(seed: int, n: int = 1000) -> Data:
+    """Seconds since 1970, days and hours computed from them, and an outcome that begins at some time."""
+    rng = np.random.default_rng(seed)
+    seconds = 1.7e9 + rng.integers(0, 10**7, n)
+    X = np.column_stack([seconds, seconds / 86_400, seconds / 3_600 - 472_222.0, rng.normal(size=n)])
+    return X, (seconds > np.median(seconds)).astype(int)
+
+
+def hilbert(seed: int, n: int = 300, d: int = 14) -> Data:
+    """1/(i + j), random labels."""
+    i, j = np.arange(1, n + 1)[:, None], np.arange(d)[None, :]
+    return 1.0 / (i + j), np.random.default_rng(seed).integers(0, 2, n)
+
+
+def complete(seed: int, n: int = 2000, d: int = 50) -> Data:
+    """Ordinary complete separation."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, (X @ rng.normal(size=d) + 0.3 > 0).astype(int)
+
+
+def ladder(d: int = 250) -> Data:
+    """z_i = e_i - 3 e_{i+1}, and -1 throughout: weights grow like 3ⁱ."""
+    Z = np.vstack([np.eye(d) - 3 * np.eye(d, k=1), -np.ones(d)])
+    y = np.resize([-1, 1], d + 1)
+    return y[:, None] * Z, y
