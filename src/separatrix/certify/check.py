@@ -19,7 +19,9 @@ from math import frexp, fsum, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from separatrix.certify.modular import independent_modulo_prime, residues
 from separatrix.certify.proof import Claim, Proof
 from separatrix.certify.reader import Reader, as_integers, gamma, two_product
 from separatrix.core.constants import SMALLEST, UNIT
@@ -27,6 +29,7 @@ from separatrix.data.memory import HeldRows
 from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import Index, Rows, Vector
 
+NEVER = -(2**40)  # the exponent of zero
 LOST = 1e-150  # more than the root of any sum of squares that vanish
 DENSE_ENTRIES = 2**28  # of sparse rows that are written out: 2 GB
 EXACT_ENTRIES = 20_000_000  # products that the exact sums of the Cholesky argument may take
@@ -97,7 +100,7 @@ def check(proof: Proof, rows: Rows) -> bool:
         columns = np.array(proof.columns, dtype=np.int64)
         if not (relations_everywhere(rows, proof) if everywhere else relations_hold(reader, proof, B)):
             return False
-        if not slack(reader, B, proof.float_weights, columns) > 0:
+        if not (slack(reader, B, proof.float_weights, columns) > 0 or exactly(reader, B, proof.weights, columns)):
             return False
     if proof.claim is Claim.OVERLAP:
         return everywhere
@@ -152,6 +155,13 @@ def exact_gordan(reader: Reader, rows: Index, weights: tuple[float | Fraction, .
     return True
 
 
+def exactly(reader: Reader, rows: Index, weights: tuple[float | Fraction, ...], columns: Index) -> bool:
+    """What the Cholesky argument shows, without rounding: Σ λ_i z_i = 0, and these columns of full rank."""
+    if not any(isinstance(w, Fraction) for w in weights) or len(rows) * len(columns) > EXACT_ENTRIES // 10:
+        return False  # floats cancel by chance alone
+    return exact_gordan(reader, rows, weights) and independent_modulo_prime(residues(reader.dense(rows, columns)))
+
+
 def relations_hold(reader: Reader, proof: Proof, rows: Index | None) -> bool:
     """Whether each column outside K is, on these rows, zero or the combination of columns of K that the proof says."""
     kept = set(proof.columns or ())
@@ -173,15 +183,22 @@ def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbat
 
     With `perturbation` ε it does so for every matrix whose entries differ from Z_BK by at most ε in relation.
     """
-    from scipy.linalg import blas
-
     if len(rows) < len(columns) or (reader.sparse and len(rows) * len(columns) > DENSE_ENTRIES):
         return -1.0
-    A = reader.dense(rows, columns)
-    scaled = equilibrate(A, lam)
-    if scaled is None:
-        return -1.0
-    A, lam = scaled
+    A, best = reader.dense(rows, columns), -1.0
+    for scale in (equilibrate, even_out):
+        scaled = scale(A, lam)
+        if scaled is not None:
+            best = max(best, _slack(*scaled, perturbation))
+        if best > 0:
+            break
+    return best
+
+
+def _slack(A: Vector, lam: Vector, perturbation: float) -> float:
+    """`slack` of rows and weights that are scaled."""
+    from scipy.linalg import blas
+
     m, r = A.shape
     if not np.isfinite(lam).all() or not (lam > 0).all():
         return -1.0
@@ -231,23 +248,47 @@ def equilibrate(A: Vector, lam: Vector) -> tuple[Vector, Vector] | None:
         return A, lam
     size = abs(A)
     even = [top.max() <= 1024 * top[top > 0].min(initial=np.inf) for top in (size.max(axis=1), size.max(axis=0))]
-    for _ in range(0 if all(even) and 1e-60 < size.max() < 1e60 else 3):
-        for axis in (1, 0):
-            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                big = abs(A).max(axis=axis)
-                power = np.where(big > 0, np.frexp(big)[1], 0)
-                scaled = np.ldexp(A, -power[:, None] if axis == 1 else -power[None, :])
-                if not np.array_equal(np.ldexp(scaled, power[:, None] if axis == 1 else power[None, :]), A):
-                    return None  # an entry fell below float64's range
-                A = scaled
-                if axis == 1:
-                    lam = np.ldexp(lam, power)
+    if not (all(even) and 1e-60 < size.max() < 1e60):
+        exponent = np.where(A != 0, np.frexp(A)[1], NEVER)
+        rows, columns = np.zeros((len(A), 1), dtype=np.int64), np.zeros((1, A.shape[1]), dtype=np.int64)
+        for _ in range(3):
+            rows -= _top(exponent + rows + columns, 1)
+            columns -= _top(exponent + rows + columns, 0)
+        shift = rows + columns
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            half = shift // 2  # in two steps, neither of which leaves what an int can hold
+            scaled = np.ldexp(np.ldexp(A, half), shift - half)
+            if not np.array_equal(np.ldexp(np.ldexp(scaled, half - shift), -half), A):
+                return None  # an entry fell below float64's range
+            A, lam = scaled, np.ldexp(lam, -rows[:, 0])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         total = float(lam.sum())
         if not 0 < total < np.inf:
             return None
         shrunk = np.ldexp(lam, -frexp(total)[1])
     return A, shrunk
+
+
+def _top(exponent: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+    """The largest exponent along an axis, 0 where all entries are zero."""
+    top = exponent.max(axis=axis, keepdims=True)
+    return np.asarray(np.where(top > NEVER // 2, top, 0))
+
+
+def even_out(A: Vector, lam: Vector) -> tuple[Vector, Vector] | None:
+    """Rows scaled by powers of two near their weights, so that all weights are near 1, then columns to size near 1.
+
+    For weights of very different sizes, each of which has to stay positive.
+    """
+    if A.size == 0:
+        return None
+    power = np.frexp(lam)[1]
+    scaled = np.ldexp(A, power[:, None])
+    columns = np.frexp(abs(scaled).max(axis=0))[1]
+    scaled = np.ldexp(scaled, -columns[None, :])
+    if not np.array_equal(np.ldexp(np.ldexp(scaled, columns[None, :]), -power[:, None]), A):
+        return None  # an entry fell below float64's range
+    return scaled, np.ldexp(lam, -power)
 
 
 def preconditioner(A: Vector) -> Vector | None:

@@ -35,6 +35,14 @@ def whole_kind(case: Case, proof: Proof) -> Proof:
     return better or proof
 
 
+def last_resort(case: Case) -> Proof | None:
+    """Rational arithmetic where neither floats nor linear algebra settled it: as long as it takes."""
+    if case.budget.late:
+        return None
+    case.budget = Budget.within(case.budget.left, exact=True)
+    return by_exact(case)
+
+
 def evidence_in(case: Case, proof: Proof | None) -> Evidence | None:
     """Where the kind is not proven and need not be: what is true to the precision of the numbers."""
     if case.budget.insist or (proof is not None and proof.claim is not Claim.INSEPARABLE) or case.budget.late:

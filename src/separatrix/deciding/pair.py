@@ -13,16 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.certify.reader import two_product
 from separatrix.data.memory import hold_signed
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.newton import NewtonPath
 from separatrix.deciding.scaling import Matrix, ScaledRows
 
-DEPENDENT = 3e-13  # a column shorter than this share of itself, once its part in earlier ones is taken out
+DEPENDENT = 5e-14  # a column shorter than this share of itself, once its part in earlier ones is taken out
+SPAN = 1e-10  # of the largest, what rounding leaves of a singular value of whitened rows
 VANISHED = 1e-8  # a whitened row shorter than this share of itself, once the tied rows' span is taken out
 CLEAR = 1e-14  # z_iᵀθ/‖z_i‖‖θ‖ from which rows count as separated
 TIED, NEARLY = 1e-15, 1e-12  # ‖Zᵀλ‖ of unit rows, Σλ = 1: tied to rounding at once, and if no separator turns up
+STEEP, REFINED = 1e-7, 20_000_000  # pivots apart by more are whitened once more, where that takes so many products
+FAINT = 1e-9  # of the largest weight, what is left to other rows
 PANEL = 64  # columns orthogonalised together
 
 
@@ -31,7 +35,7 @@ class Pair:
     """θ and λ on the rows given, and what they say.
 
     theta : zero on the face to rounding, positive elsewhere
-    lam : weights of rows that are tied to zero and span the face; zero elsewhere
+    lam : weights of rows that are tied to zero and span the face, of all its rows where possible; zero elsewhere
     face : whether each row is on the face
     kept, left : the columns that are no combination of earlier ones to rounding, and those that are
     combinations : those over these, kept x left
@@ -91,6 +95,12 @@ def complementary_pair(Z: Matrix, budget: Budget) -> Pair | None:
         return None
     Q, R, kept = found
     left = np.setdiff1d(np.arange(D), kept)
+    P = solve_triangular(R[:, kept], np.eye(len(kept)))
+    combinations = P @ R[:, left]
+    pivots = abs(R[:, kept].diagonal())
+    if len(kept) and pivots.min() < STEEP * pivots.max() and len(Z) * len(kept) ** 2 <= REFINED:
+        Q, R = np.linalg.qr(accurate(Z[:, kept], P))  # what rounding made of the first Q, put right
+        P = solve_triangular(R.T, P.T, lower=True).T
     length = np.sqrt(np.einsum("ij,ij->i", Q, Q))
     face = length <= VANISHED**2
     length[face] = 1.0
@@ -113,13 +123,26 @@ def complementary_pair(Z: Matrix, budget: Budget) -> Pair | None:
             break
         face[rest[weights > 0]] = True
         lam = _joined(W, lam, rest, weights / short)
-        basis = _orthogonal(W[lam > 0])
+        basis = _orthogonal(Q[lam > 0])
+    lam[face] = _spread(Q[face], lam[face] / length[face]) * length[face]
     if face.all():
         basis, point, A = basis[:, :0], np.zeros(0), np.zeros((0, 0))
-    lift = solve_triangular(R[:, kept], np.column_stack([R[:, left], basis]))
     cone = np.zeros((D, basis.shape[1]))
-    cone[kept] = lift[:, len(left) :]
-    return Pair(cone @ point, lam / length, face, kept, left, lift[:, : len(left)], cone, point, A)
+    cone[kept] = P @ basis
+    return Pair(cone @ point, lam / length, face, kept, left, combinations, cone, point, A)
+
+
+def accurate(Z: Matrix, P: Matrix) -> Matrix:
+    """ZP as if in twice the precision, rounded once (Ogita, Rump and Oishi 2005)."""
+    total = np.zeros((len(Z), P.shape[1]))
+    low = np.zeros_like(total)
+    for z, p in zip(Z.T, P, strict=True):
+        high, error = two_product(np.broadcast_to(z[:, None], total.shape), p[None, :])
+        new = total + high
+        back = new - total
+        low += error + ((total - (new - back)) + (high - back))
+        total = new
+    return total + low
 
 
 def split(A: Matrix, budget: Budget) -> tuple[Vector, Vector | None] | None:
@@ -159,7 +182,7 @@ def tie(A: Matrix, u: Vector) -> tuple[Vector, float]:
         if len(B) < 2:
             break
         projected = project(A[B], lam[B] / lam[B].sum())
-        nothing = 1e-13 * float(projected.max())
+        nothing = FAINT * float(projected.max())
         if (projected < -nothing).mean() > 0.5:
             break
         lam[B] = np.where(projected > nothing, projected, 0.0)
@@ -170,19 +193,39 @@ def tie(A: Matrix, u: Vector) -> tuple[Vector, float]:
 
 
 def project(A: Matrix, lam: Vector) -> Vector:
-    """λ - A(AᵀA)⁺Aᵀλ, three times for the rounding."""
-    values, vectors = np.linalg.eigh(A.T @ A)
-    inside = values > 1e-13 * values[-1]
-    U = vectors[:, inside] / values[inside]
-    for _ in range(3):
-        lam = lam - A @ (U @ (vectors[:, inside].T @ (A.T @ lam)))
-    return lam
+    """The nearest λ' with Aᵀλ' = 0, of size relative to λ: √λ minus its part in the range of √λ A, times √λ."""
+    root = np.sqrt(lam)
+    Q, left = span(root[:, None] * A)
+    rest = root
+    for _ in range(2):
+        rest = rest - Q @ (left @ (left.T @ (Q.T @ rest)))
+    return np.asarray(root * rest)
+
+
+def span(M: Matrix) -> tuple[Matrix, Matrix]:
+    """Q and L such that QL is an orthonormal basis of the range of M."""
+    Q, R = np.linalg.qr(M)
+    left, values, _ = np.linalg.svd(R)
+    return Q, left[:, : len(values)][:, values > SPAN * values.max(initial=0.0)]
 
 
 def _orthogonal(B: Matrix) -> Matrix:
-    """An orthonormal basis of the directions orthogonal to all rows B."""
-    values, vectors = np.linalg.eigh(B.T @ B)
-    return vectors[:, values <= VANISHED**2 * max(float(values[-1]), 1.0) * len(B)]
+    """An orthonormal basis of the directions orthogonal to all rows B, of whitened rows."""
+    R = np.linalg.qr(B, mode="r")
+    _, values, right = np.linalg.svd(R)
+    rank = int((values > SPAN).sum())
+    return np.asarray(right[rank:].T)
+
+
+def _spread(Q: Matrix, lam: Vector) -> Vector:
+    """Weights on every row where such are near: all rows of the face can have them."""
+    if lam.all() or not lam.any():
+        return lam
+    for share in (0.1, 0.01, 1e-3):
+        more = project(Q, lam + share * float(lam[lam > 0].mean()))
+        if (more > 1e-3 * share * float(more.mean())).all():
+            return more
+    return lam
 
 
 def _joined(W: Matrix, lam: Vector, rest: Index, weights: Vector) -> Vector:
@@ -191,9 +234,9 @@ def _joined(W: Matrix, lam: Vector, rest: Index, weights: Vector) -> Vector:
     if len(old) == 0:
         both[rest] = weights
         return both
-    values, vectors = np.linalg.eigh(W[old].T @ W[old])
-    U, values = vectors[:, values > 1e-13 * values[-1]], values[values > 1e-13 * values[-1]]
-    change = W[old] @ (U @ ((U.T @ (W[rest].T @ weights)) / values))
+    root = np.sqrt(lam[old])
+    x = np.linalg.lstsq((root[:, None] * W[old]).T, W[rest].T @ weights, rcond=SPAN)[0]
+    change = root * x  # the least change, relative to λ, that pulls as the new rows do
     with np.errstate(divide="ignore", invalid="ignore"):
         room = float(np.min(np.where(change > 0, lam[old] / change, np.inf)))
     share = min(1.0, 0.5 * room)

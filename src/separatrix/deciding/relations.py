@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.certify.modular import PRIME, independent_modulo_prime, residues
 from separatrix.certify.reader import Reader, Signs, as_integers
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import UNLIMITED, Budget
@@ -22,7 +23,6 @@ Relations = dict[int, dict[int, Fraction]]
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 PANEL = 128  # columns orthogonalised together
-PRIME, STRIP = 8_388_593, 64  # the largest prime below 2**23, and columns eliminated at a time
 MORE = 20  # rows beyond as many as columns that are eliminated first
 ELIMINATED = 5_000_000  # entries that are eliminated modulo a prime
 FACTORED = 10**12  # products that a factorisation in floats may take
@@ -168,39 +168,8 @@ def spanning_columns(reader: Reader, order: Index, budget: Budget = UNLIMITED) -
     if len(kept) < n:
         return None
     chosen = order[used[kept]]
-    return np.sort(chosen) if _regular(_residues(reader.dense(rows, chosen)), budget) else None
-
-
-def _residues(A: Vector) -> Vector:
-    """The entries modulo PRIME: each is m 2^e, and 2 has an inverse."""
-    m, e = np.frexp(A)
-    powers, place = np.unique(e.astype(np.int64) - 53, return_inverse=True)
-    table = np.array([pow(2, int(k), PRIME) for k in powers])
-    whole = np.ldexp(m, 53).astype(np.int64)
-    return np.asarray(whole % PRIME * table[place.reshape(A.shape)] % PRIME, dtype=np.float64)
-
-
-def _regular(M: Vector, budget: Budget) -> bool:
-    """Whether elimination modulo PRIME finds a pivot in every column, in time; M is used up.
-
-    Residues are below 2²³, so STRIP products of two of them sum to less than 2⁵³: float64 is exact throughout.
-    """
-    n = len(M)
-    for lo in range(0, n, STRIP):
-        if budget.late:
-            return False
-        hi = min(lo + STRIP, n)
-        for k in range(lo, hi):
-            pivots = np.flatnonzero(M[k:, k])
-            if len(pivots) == 0:
-                return False
-            M[[k, k + pivots[0]]] = M[[k + pivots[0], k]]
-            M[k + 1 :, k] = M[k + 1 :, k] * pow(int(M[k, k]), -1, PRIME) % PRIME
-            M[k + 1 :, k + 1 : hi] = (M[k + 1 :, k + 1 : hi] - np.outer(M[k + 1 :, k], M[k, k + 1 : hi])) % PRIME
-        for k in range(lo + 1, hi):
-            M[k, hi:] = (M[k, hi:] - M[k, lo:k] @ M[lo:k, hi:]) % PRIME
-        M[hi:, hi:] = (M[hi:, hi:] - M[hi:, lo:hi] @ M[lo:hi, hi:]) % PRIME
-    return True
+    M = residues(reader.dense(rows, chosen))
+    return np.sort(chosen) if independent_modulo_prime(M, lambda: budget.late) else None
 
 
 def _by_prime(
@@ -228,7 +197,7 @@ def _pivots(reader: Reader, rows: Index, columns: Index) -> list[int]:
     """The places of the columns that are no combination of those before them on these rows modulo a prime."""
     from flint import nmod_mat
 
-    reduced, rank = nmod_mat(_residues(reader.dense(rows, columns)).astype(np.int64).tolist(), PRIME).rref()
+    reduced, rank = nmod_mat(residues(reader.dense(rows, columns)).astype(np.int64).tolist(), PRIME).rref()
     return [next(j for j in range(len(columns)) if int(reduced[i, j])) for i in range(rank)]
 
 

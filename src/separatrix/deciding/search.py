@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -244,6 +245,8 @@ def from_pair(case: Case, pair: Pair) -> Proof | None:
     if case.budget.late or len(B) * len(K) ** 2 > case.budget.affordable(WHITENING):
         return None
     proof = claim_weights(reader, rows, B, lam, K, relations)
+    if proof is None and len(pair.kept) - pair.cone.shape[1] == len(K):  # too ill-conditioned for floats
+        return lifted(case, pair, B, lam, theta[: reader.D])
     if proof is None or proof.claim is Claim.OVERLAP or pair.face.all():
         return proof
     return claim_quasi_complete(reader, rows, proof, theta[: reader.D], K, relations) or proof
@@ -252,14 +255,17 @@ def from_pair(case: Case, pair: Pair) -> Proof | None:
 def lifted(case: Case, pair: Pair, B: Index, lam: Vector, theta: Vector) -> Proof | None:
     """The pair as a proof by rational solutions near it."""
     rows = case.rows
-    weights = near_weights(case.reader, B, lam)
+    rank = len(pair.kept) - pair.cone.shape[1]
+    weights = near_weights(case.reader, B, lam, rank)
     if weights is None or not all(w > 0 for w in weights):
         return None
-    parts = {"rows": tuple(B.tolist()), "weights": tuple(weights)}
+    parts: dict[str, Any] = {"rows": tuple(B.tolist()), "weights": tuple(weights)}
+    if rank == case.reader.D:  # on all columns, which are independent: no θ but 0 is 0 on these rows
+        return claim(rows, Claim.OVERLAP, columns=tuple(range(rank)), **parts)
     proof = claim(rows, Claim.OVERLAP if len(B) == rows.n else Claim.INSEPARABLE, **parts)
     if proof is None or not np.array_equal(B, np.flatnonzero(pair.face)) or len(B) == rows.n:
         return proof
-    exact = near_theta(case.reader, B, theta)
+    exact = near_theta(case.reader, B, theta, rank)
     if exact is None or not (case.reader.signs(exact, np.flatnonzero(~pair.face)) > 0).all():
         return proof
     return claim(rows, Claim.QUASI_COMPLETE, theta=tuple(exact), **parts) or proof

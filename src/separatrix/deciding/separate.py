@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 
 from separatrix.certify import Claim, Proof, check, verify
+from separatrix.certify.reader import as_floats, as_integers, nearest
 from separatrix.data.problem import Problem, as_problem, decidable
 from separatrix.data.rows import Vector
 from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.deciding.budget import Budget, check_time_limit
 from separatrix.deciding.distinct import distinct
 from separatrix.deciding.fragile import is_fragile
-from separatrix.deciding.kind import evidence_in, whole_kind
+from separatrix.deciding.kind import evidence_in, last_resort, whole_kind
 from separatrix.deciding.margin import Bracket, Margin, MarginStatus
 from separatrix.deciding.max_margin import remember
 from separatrix.deciding.search import Case, Tool, separator, settle
 from separatrix.deciding.working_set import settle_elsewhere
 from separatrix.reporting.status import Word
 
+LAST = Tool("exact", lambda case: None)
 KNOWN = Tool("known", lambda case: None)  # what an earlier call on the same Problem left
 
 
@@ -219,6 +221,8 @@ def decide(problem: Problem, budget: Budget) -> Separation:
     if proof is not None and tool.whole:
         proof = whole_kind(case, proof)  # costs little more, and says more
     evidence = evidence_in(case, None) if proof is None else None
+    if proof is None and evidence is None:
+        proof, tool = last_resort(case), LAST
     fragile = evidence is not None or (proof is not None and is_fragile(case, proof))
     bracket = case.bracket
     if small.rows is not rows.whole:
@@ -230,7 +234,7 @@ def decide(problem: Problem, budget: Budget) -> Separation:
     margin = bracket.margin(MarginStatus.PARTIAL, case.steps, time.perf_counter() - began)
     if evidence is not None:
         return _within_rounding(small.evidence(evidence), margin, "pair")
-    return _separation(proof, margin, fragile, tool.name)
+    return _separation(proof, margin, fragile, "none" if proof is None else tool.name)
 
 
 def _within_rounding(evidence: Evidence, margin: Margin, tool: str) -> Separation:
@@ -259,7 +263,9 @@ def _separation(proof: Proof | None, margin: Margin, fragile: bool, tool: str) -
         status = Verdict.UNDECIDED
     elif proof.claim is Claim.SEPARABLE and proof.theta is not None:
         status = Verdict.SEPARABLE
-        theta = np.array([float(t) for t in proof.theta])
+        theta = np.array([nearest(t) for t in proof.theta])
+        if not np.isfinite(theta).all():
+            theta = as_floats(as_integers(proof.theta))
     else:
         status = Verdict.INSEPARABLE
     certainty = None if proof is None else Certainty.PROVEN

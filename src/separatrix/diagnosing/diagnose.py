@@ -28,7 +28,7 @@ from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.deciding.budget import UNLIMITED, Budget, check_time_limit
 from separatrix.deciding.distinct import Distinct, distinct, merged
 from separatrix.deciding.fragile import is_fragile
-from separatrix.deciding.kind import evidence_beside, evidence_in, prove_kind
+from separatrix.deciding.kind import evidence_beside, evidence_in, last_resort, prove_kind
 from separatrix.deciding.relations import FACTORED, Relations, independent_columns, spanning_columns
 from separatrix.deciding.search import Case
 from separatrix.diagnosing.directions import Directions, directions, directions_within_rounding
@@ -250,6 +250,8 @@ def _find(rows: HeldRows, budget: Budget, *, signs: bool = True) -> Found:
     case = Case(small.rows, budget)
     proof = prove_kind(case)
     evidence = evidence_in(case, proof)
+    if evidence is None and (proof is None or proof.claim is Claim.INSEPARABLE):
+        proof = last_resort(case) or proof
     if evidence is not None and case.pair is not None:
         kind = Kind.OVERLAP if evidence.claim is Claim.OVERLAP else Kind.QUASI_COMPLETE
         where = directions_within_rounding(case.pair, budget) if signs else Directions([], [])
