@@ -53,7 +53,7 @@ def separates(X, y, theta, intercept=False):
 
 @pytest.mark.parametrize("block", range(3))
 def test_float_tools_alone_are_never_wrong_and_decide_most(block):
-    budget = Budget(tiny=0, exact=0)
+    budget = Budget(tiny=0, exact=0, last=0)
     decided = 0
     for seed in range(10_000 + 100 * block, 10_100 + 100 * block):
         _, X, y, intercept = small_problem(seed)
@@ -198,7 +198,7 @@ def test_a_tool_under_way_ends_when_the_time_limit_passes_and_the_bracket_holds(
     clock.per_reading, began = 1.0, clock.now
     found = sx.separate(X, y, time_limit=limit, exact=tool == "exact")
     assert begun[-1] == tool
-    assert clock.now - began <= limit + 10
+    assert clock.now - began <= limit + 15
     assert found.status == "undecided" and found.proof is None and found.theta is None and not found.fragile
     assert 0 <= found.margin.lower <= 1.1e-14 and 0.9e-14 <= found.margin.upper < np.inf
 

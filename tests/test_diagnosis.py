@@ -15,6 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import oracle
 import separatrix as sx
+from separatrix.certify import modular
 from separatrix.certify.reader import Reader
 from separatrix.data.memory import hold
 from separatrix.deciding import relations
@@ -379,15 +380,15 @@ def test_elimination_modulo_a_prime_agrees_with_fractions(n):
         if k == 1 and n > 1:
             A[-1] = A[0] - 0.375 * A[n // 2]  # singular
         whole = [[Fraction(v) for v in row] for row in A.tolist()]
-        assert relations._regular(relations._residues(A)) == (exact_rank(whole) == n)
+        assert modular.independent_modulo_prime(modular.residues(A)) == (exact_rank(whole) == n)
 
 
 def test_residues_are_those_of_fractions():
     A = np.random.default_rng(0).standard_normal((5, 5)) * 10.0 ** np.arange(-150, 100, 50)
     A[0, 0] = 0.0
-    p = relations.PRIME
+    p = modular.PRIME
     wanted = [[f.numerator * pow(f.denominator, -1, p) % p for f in map(Fraction, row)] for row in A.tolist()]
-    np.testing.assert_array_equal(relations._residues(A), wanted)
+    np.testing.assert_array_equal(modular.residues(A), wanted)
 
 
 def exact_rank(rows):

@@ -30,6 +30,7 @@ from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import Index, Rows, Vector
 
 NEVER = -(2**40)  # the exponent of zero
+FAR = 1e-3  # of the sizes added, what weights may leave in a column
 LOST = 1e-150  # more than the root of any sum of squares that vanish
 DENSE_ENTRIES = 2**28  # of sparse rows that are written out: 2 GB
 EXACT_ENTRIES = 20_000_000  # products that the exact sums of the Cholesky argument may take
@@ -278,9 +279,9 @@ def _top(exponent: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
 def even_out(A: Vector, lam: Vector) -> tuple[Vector, Vector] | None:
     """Rows scaled by powers of two near their weights, so that all weights are near 1, then columns to size near 1.
 
-    For weights of very different sizes, each of which has to stay positive.
+    For weights of very different sizes, each of which has to stay positive; not for what is far from a solution.
     """
-    if A.size == 0:
+    if A.size == 0 or not norm_above(A.T @ lam) <= FAR * norm_above(abs(A).T @ lam):
         return None
     power = np.frexp(lam)[1]
     scaled = np.ldexp(A, power[:, None])

@@ -17,6 +17,7 @@ class Budget:
     insist : on the bits: no verdict within rounding, and rational arithmetic for as long as it takes
     tiny : n D min(n, D), the work of one exact elimination, up to which rational arithmetic comes first
     exact : and up to which it is tried at all
+    last : and up to which it is tried where nothing else has settled it, nor rounding explains why
     part : the same for part of a larger problem, not worth long arithmetic
     eliminated : rows times columns squared up to which column relations are eliminated exactly, and none is guessed
     entries : of the largest dense block that is made, 8 bytes each
@@ -26,6 +27,7 @@ class Budget:
     insist: bool = False
     tiny: int = 8_000
     exact: int = 30_000
+    last: int = 20_000_000
     part: int = 50_000
     eliminated: int = 100_000
     entries: int = 100_000_000
@@ -34,7 +36,7 @@ class Budget:
     def within(cls, time_limit: float | None, *, exact: bool = False) -> Self:
         """So many seconds from now, or as long as it takes; `exact` insists on the bits."""
         deadline = None if time_limit is None else time.perf_counter() + time_limit
-        return cls(deadline, exact, exact=20_000_000) if exact else cls(deadline)
+        return cls(deadline, exact, exact=cls.last) if exact else cls(deadline)
 
     @property
     def late(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from separatrix.certify import Claim, Proof
@@ -39,7 +41,7 @@ def last_resort(case: Case) -> Proof | None:
     """Rational arithmetic where neither floats nor linear algebra settled it: as long as it takes."""
     if case.budget.late:
         return None
-    case.budget = Budget.within(case.budget.left, exact=True)
+    case.budget = replace(case.budget, exact=case.budget.last)
     return by_exact(case)
 
 

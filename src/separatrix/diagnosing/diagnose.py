@@ -285,11 +285,10 @@ def _near(case: Case) -> dict[int, dict[int, float]]:
     pair, kappa = case.pair, case.scaled.kappa
     if pair is None:
         return {}
+    scaled = pair.combinations * kappa[pair.kept, None] / kappa[None, pair.left]
     return {
-        int(j): {
-            int(k): float(c * kappa[k] / kappa[j]) for k, c in zip(pair.kept, line, strict=True) if abs(c) > 1e-9
-        }
-        for j, line in zip(pair.left, pair.combinations.T, strict=True)
+        int(j): {int(k): float(f"{c:.9g}") for k, c in zip(pair.kept, line, strict=True) if abs(c) > 1e-9}
+        for j, line in zip(pair.left, scaled.T, strict=True)
     }
 
 
