@@ -24,11 +24,10 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # What `make test` has a sample of: 20,000 small problems, hundreds of megabytes in files and in memory, larger image
-# problems, benchmarks; and killed processes. The sanitizers first, then the problems in two processes.
-ATTACKS := tests/test_attack.py tests/test_attack_odd.py
+# problems, benchmarks; and, by themselves, killed processes. The sanitizers first.
 test-long: $(VENV)/installed-dev sanitize
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m long $(ATTACKS)
-	$(BIN)/python -m pytest -m 'long or faults' $(ATTACKS:%=--ignore=%)
+	$(BIN)/python -m pytest -n auto --dist loadfile -m 'long and not faults'
+	$(BIN)/python -m pytest -m faults
 
 # That version hands pytest a generator of checks, which newer pytests warn about.
 test-oldest: $(OLDEST)/installed
