@@ -31,13 +31,14 @@ from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms, solve_
 from separatrix.deciding.pair import Pair
 from separatrix.deciding.relations import Relations, independent_columns
 from separatrix.deciding.scaling import Matrix
-from separatrix.deciding.search import Case, pair_of
+from separatrix.deciding.search import Case, pair_of, settle
 from separatrix.diagnosing.cone import Witness, witnesses
 
 SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
 TIMES = 10  # rational arithmetic tries a sign where rows times unknowns squared is so many times that for a kind
 TELLING = 1e-12  # of its largest entry, what a point's entry must be to show a sign
 OPEN = 20_000  # entries of rows that floats leave open, up to which a point is looked at exactly
+SEARCHED, SEARCHES = 10_000_000, 40  # entries of rows up to which signs left open are decided one by one, and how many
 SYSTEM = 250  # weights up to which they are solved for exactly
 
 
@@ -105,6 +106,7 @@ class Cone:
         self.small = work <= self.budget.tiny
         self.simplex = work <= TIMES * self.budget.exact
         self.points: list[list[Fraction]] = []
+        self.searches = SEARCHES
 
     @cached_property
     def whole(self) -> list[list[int]]:
@@ -163,7 +165,7 @@ class Cone:
             s = 1 if witness.word == "+" else -1
             if -s not in shown and self.bounded(g, s, witness.bound):
                 return witness.word, True
-        takes = {s: s in shown or self.by_simplex(g, s) for s in (1, -1)}
+        takes = {s: s in shown or self.by_search(g, s) for s in (1, -1)}
         word = SIGNS.get((takes[1], takes[-1]))
         if word is not None:
             return word, True
@@ -210,10 +212,28 @@ class Cone:
         """s·g with all its entries."""
         return [s * g.get(at, Fraction(0)) for at in range(len(self.N))]
 
-    def by_simplex(self, g: dict[int, Fraction], s: int) -> bool | None:
-        """Whether s·gᵀθ > 0 somewhere in the open cone, by rational arithmetic; None where that is too much."""
-        if not self.simplex or self.budget.late:
+    def by_search(self, g: dict[int, Fraction], s: int) -> bool | None:
+        """Whether s·gᵀθ > 0 somewhere in the open cone: whether the rows and s·g together can be separated.
+
+        By rational arithmetic where that is not too much, else, without a face, by the tools that decide; or None.
+        """
+        if self.budget.late:
             return None
+        if self.simplex:
+            return self.by_simplex(g, s)
+        if len(self.N) < self.reader.D or len(self.rows) * self.reader.D > SEARCHED or self.searches == 0:
+            return None
+        self.searches -= 1
+        extra = np.array([nearest(c) for c in self.full(g, s)])
+        Z = np.vstack([self.reader.dense(self.rows, self.N), extra])
+        proof, _ = settle(Case(hold_signed(Z, np.array([0, 1])), self.budget))
+        if proof is None or proof.claim is not Claim.SEPARABLE:
+            return None if proof is None else False
+        self.points.append([Fraction(t) for t in proof.theta or ()])
+        return True
+
+    def by_simplex(self, g: dict[int, Fraction], s: int) -> bool | None:
+        """The same by rational arithmetic."""
         try:
             theta, lam = face([*self.whole, as_integers(self.full(g, s))], self.budget.deadline)
         except OutOfTimeError:
