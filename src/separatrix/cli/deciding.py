@@ -91,7 +91,7 @@ def separate(
         write_proof(found.proof, proof, NO_PROOF.get(found.certainty, NOTHING))
         answer = {
             "status": str(found.status),
-            "message": found.status.message,
+            "message": found.message,
             "lower": found.margin.lower,
             "upper": found.margin.upper,
             "theta": None if found.theta is None else named(found.theta, names, intercept),
@@ -123,6 +123,7 @@ def margin(
     """Bracket the widest margin, or decide that there is none."""
     with plain_errors():
         from separatrix.data.files import labelled
+        from separatrix.deciding.boundary import Certainty
         from separatrix.deciding.max_margin import max_margin
         from separatrix.deciding.separate import Verdict
         from separatrix.deciding.separate import separate as decide
@@ -145,23 +146,27 @@ def margin(
                 memory_limit=memory_limit,
             )
             verdict, lower, upper = Verdict.SEPARABLE, found.lower, found.upper
+            message, certainty = verdict.message, str(Certainty.PROVEN)
             if lower <= 0:
                 tell("deciding")
                 settled = decide(X, y, fit_intercept=intercept, time_limit=time_limit, memory_limit=memory_limit)
         theta, support = (found.theta, found.support.tolist()) if lower > 0 else (settled.theta, None)
         if lower <= 0:
             verdict, lower = settled.status, max(lower, settled.margin.lower)
+            message = settled.message
+            certainty = "" if settled.certainty is None else str(settled.certainty)
             upper = min(upper, settled.margin.upper)
         answer = {
             "status": str(verdict),
             "lower": lower,
             "upper": upper,
+            "certainty": certainty or None,
             "ended": str(found.status),
             "theta": None if theta is None else named(theta, names, intercept),
             "support": support,
             "seconds": found.seconds,
         }
-        show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {verdict.message}", answer, json)
+        show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {message}", answer, json)
     raise typer.Exit(EXITS[verdict])
 
 

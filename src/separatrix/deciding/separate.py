@@ -63,6 +63,8 @@ class Separation:
         nothing did.
     seconds : float
         The time it took.
+    message : str
+        The verdict in a sentence, with its certainty.
     """
 
     status: Verdict
@@ -74,6 +76,13 @@ class Separation:
     fragile: bool
     tool: str
     seconds: float
+
+    @property
+    def message(self) -> str:
+        """The verdict in a sentence, with its certainty."""
+        if self.certainty is Certainty.WITHIN_ROUNDING and self.evidence is not None:
+            return f"{self.certainty}, {self.evidence.claim}: {Certainty.WITHIN_ROUNDING.message}"
+        return self.status.message
 
     def verify(self, X: Any, y: Any = None, *, memory_limit: int | str | None = None) -> bool:
         """Re-check the proof from the raw data, trusting nothing.
@@ -105,9 +114,8 @@ class Separation:
         return replace(self, theta=None if self.theta is None else self.theta.copy(), margin=self.margin.copy())
 
     def __str__(self) -> str:
-        text = f"{self.status}: {self.status.message}"
-        if self.evidence is not None and self.certainty is Certainty.WITHIN_ROUNDING:
-            text = f"{self.status} {self.certainty}: {self.evidence.claim}: {Certainty.WITHIN_ROUNDING.message}"
+        text = f"{self.status}: {self.message}"
+        if self.evidence is not None:
             text += f"\nevidence: {self.evidence}"
         through_origin = self.proof is not None and not self.proof.intercept
         if self.status is not Verdict.SEPARABLE and through_origin:

@@ -22,6 +22,7 @@ from separatrix.certify import Proof
 from separatrix.core.rows import norm
 from separatrix.data.arrays import sound
 from separatrix.data.rows import Vector
+from separatrix.deciding.boundary import Certainty
 from separatrix.deciding.separate import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.reporting.plain import LONG, plain
@@ -182,6 +183,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if not (label[live] > 0).any() or not (label[live] < 0).any():
             return Verdict.UNDECIDED, None
         found = separate(X[live] if not live.all() else X, label[live], fit_intercept=self.fit_intercept)
+        if found.certainty is Certainty.WITHIN_ROUNDING:
+            return Verdict.UNDECIDED, None  # by last digits: nothing was proven
         return found.status, found.proof
 
     def _conclude(self, outcomes: Sequence[Outcome]) -> None:
