@@ -19,7 +19,7 @@ import separatrix as sx
 import separatrix.certify
 from conftest import noise, planted
 from separatrix.certify import Claim, Proof, ProofError, verify
-from separatrix.certify.check import slack
+from separatrix.certify.check import equilibrate, slack
 from separatrix.certify.reader import Reader, relation_vector
 from separatrix.data.memory import hold
 from separatrix.deciding import exact
@@ -857,3 +857,15 @@ def test_signs_of_any_floats_are_those_of_fractions(rows, drawn):
     expected = [(s > 0) - (s < 0) for s in expected]
     for form in (np.asarray, sparse.csr_array):
         assert Reader(hold(form(X), y)).signs(v).tolist() == expected
+
+
+def test_equal_parts_of_denormal_columns_with_zeros_are_scaled_like_any_others():
+    rng = np.random.default_rng(0)
+    A = rng.integers(-3, 4, (60, 4)).astype(float)
+    A[:30, 0] = 0
+    lam = rng.random(60) + 0.5
+    for factor in (2.0**-1040, 2.0**900):
+        scaled, weights = equilibrate(A * np.array([factor, 1, 1, 1]), lam)
+        even, wanted = equilibrate(A * np.array([1, 2.0**20, 1, 1]), lam)
+        assert abs(scaled).max(axis=0).min() >= 0.25 and abs(even).max(axis=0).min() >= 0.25
+        assert np.isfinite(weights).all() and len(weights) == len(wanted)

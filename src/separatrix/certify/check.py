@@ -29,7 +29,7 @@ from separatrix.data.memory import HeldRows
 from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import Index, Rows, Vector
 
-NEVER = -(2**40)  # the exponent of zero
+NEVER = -(2**20)  # the exponent of zero
 FAR = 1e-3  # of the sizes added, what weights may leave in a column
 LOST = 1e-150  # more than the root of any sum of squares that vanish
 DENSE_ENTRIES = 2**28  # of sparse rows that are written out: 2 GB
@@ -250,7 +250,7 @@ def equilibrate(A: Vector, lam: Vector) -> tuple[Vector, Vector] | None:
     size = abs(A)
     even = [top.max() <= 1024 * top[top > 0].min(initial=np.inf) for top in (size.max(axis=1), size.max(axis=0))]
     if not (all(even) and 1e-60 < size.max() < 1e60):
-        exponent = np.where(A != 0, np.frexp(A)[1], NEVER)
+        exponent = np.where(A != 0, np.frexp(A)[1].astype(np.int64), NEVER)
         rows, columns = np.zeros((len(A), 1), dtype=np.int64), np.zeros((1, A.shape[1]), dtype=np.int64)
         for _ in range(3):
             rows -= _top(exponent + rows + columns, 1)
