@@ -859,7 +859,7 @@ def test_signs_of_any_floats_are_those_of_fractions(rows, drawn):
         assert Reader(hold(form(X), y)).signs(v).tolist() == expected
 
 
-def test_equal_parts_of_denormal_columns_with_zeros_are_scaled_like_any_others():
+def test_columns_of_denormals_and_zeros_are_scaled_like_any_others():
     rng = np.random.default_rng(0)
     A = rng.integers(-3, 4, (60, 4)).astype(float)
     A[:30, 0] = 0
