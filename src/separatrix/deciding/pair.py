@@ -26,6 +26,8 @@ VANISHED = 1e-8  # a whitened row shorter than this share of itself, once the ti
 CLEAR = 1e-14  # z_iᵀθ/‖z_i‖‖θ‖ from which rows count as separated
 TIED, NEARLY = 1e-15, 1e-12  # ‖Zᵀλ‖ of unit rows, Σλ = 1: tied to rounding at once, and if no separator turns up
 STEEP, REFINED = 1e-7, 20_000_000  # pivots apart by more are whitened once more, where that takes so many products
+EVEN = 1e-4  # pivots of a Cholesky factor apart by less: its normal equations lose few digits
+SPREAD = 200_000_000  # products up to which weights are spread over all rows of the face
 FAINT = 1e-9  # of the largest weight, what is left to other rows
 PANEL = 64  # columns orthogonalised together
 
@@ -59,6 +61,10 @@ def orthonormal(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index] | Non
     """Q, R and the columns kept, Z[:, kept] = QR: Gram-Schmidt in panels, twice, without dependent columns."""
     n, D = Z.shape
     size = np.sqrt(np.einsum("ij,ij->j", Z, Z))
+    if D <= n:
+        Q, R = np.linalg.qr(Z)
+        if (abs(R.diagonal()) > STEEP * size).all():  # nowhere near dependent: as LAPACK has it
+            return Q, R, np.arange(D)
     Q, R = np.empty((n, min(n, D))), np.zeros((min(n, D), D))
     kept: list[int] = []
     for lo in range(0, D, PANEL):
@@ -194,9 +200,21 @@ def tie(A: Matrix, u: Vector) -> tuple[Vector, float]:
 
 def project(A: Matrix, lam: Vector) -> Vector:
     """The nearest λ' with Aᵀλ' = 0, of size relative to λ: √λ minus its part in the range of √λ A, times √λ."""
+    from scipy.linalg import cho_factor, cho_solve
+
     root = np.sqrt(lam)
-    Q, left = span(root[:, None] * A)
-    rest = root
+    M, rest = root[:, None] * A, root
+    try:
+        factor = cho_factor(M.T @ M, lower=True, check_finite=False)
+        pivots = factor[0].diagonal()
+        even = bool(pivots.min() > EVEN * pivots.max())
+    except np.linalg.LinAlgError:
+        even = False
+    if even:  # normal equations will do, put right twice
+        for _ in range(3):
+            rest = rest - M @ cho_solve(factor, M.T @ rest, check_finite=False)
+        return np.asarray(root * rest)
+    Q, left = span(M)
     for _ in range(2):
         rest = rest - Q @ (left @ (left.T @ (Q.T @ rest)))
     return np.asarray(root * rest)
@@ -219,7 +237,7 @@ def _orthogonal(B: Matrix) -> Matrix:
 
 def _spread(Q: Matrix, lam: Vector) -> Vector:
     """Weights on every row where such are near: all rows of the face can have them."""
-    if lam.all() or not lam.any():
+    if lam.all() or not lam.any() or Q.size * Q.shape[1] > SPREAD:
         return lam
     for share in (0.1, 0.01, 1e-3):
         more = project(Q, lam + share * float(lam[lam > 0].mean()))

@@ -50,6 +50,7 @@ SNAPSHOTS = 60  # of the perceptron's wrong rows
 KERNEL = 300  # rows up to which a square system is solved exactly
 CORE = 3_000  # rows that still pull of which a problem of their own is made
 WHITENED, WHITENING = 30_000_000, 30_000_000_000  # entries up to which all rows are whitened, and products
+LARGE = 1_000_000_000  # n D min(n, D) from which the Newton path comes before
 EARLY, LATE = 1e3, 1e9  # C R² from which slacks are candidates, and from which they are in any shape
 
 
@@ -63,6 +64,7 @@ class Case:
         self.lam = np.zeros(rows.n)  # the best weights so far, a guide for exact arithmetic
         self.steps = 0  # of Newton's path
         self.pair: Pair | None = None
+        self.walked = False  # the Newton path, to its end
 
     @cached_property
     def scaled(self) -> ScaledRows:
@@ -273,9 +275,9 @@ def lifted(case: Case, pair: Pair, B: Index, lam: Vector, theta: Vector) -> Proo
 
 def by_newton(case: Case) -> Proof | None:
     """The Newton path on equilibrated rows: its θ as separators, its slacks as Gordan weights."""
-    if case.pair is not None:
-        return None  # whitened rows say more
-    rows = case.scaled
+    if case.pair is not None or case.walked:
+        return None  # whitened rows say more, and the path is the same
+    rows, case.walked = case.scaled, True
     tried = np.empty(0, dtype=np.int64)  # the last core
     with np.errstate(all="ignore"):
         for step in NewtonPath(rows).steps_on():
@@ -301,6 +303,11 @@ def by_newton(case: Case) -> Proof | None:
             if case.budget.late:
                 return None
     return None
+
+
+def newton_if_large(case: Case) -> Proof | None:
+    """The path first where whitening all rows would cost as much as all of it."""
+    return by_newton(case) if case.work > LARGE else None
 
 
 def hardest(step: NewtonPath) -> Index:
@@ -383,6 +390,7 @@ TOOLS = (
     Tool("exact", exact_if_tiny),
     Tool("perceptron", by_perceptron),
     Tool("sample", by_sample, whole=True),
+    Tool("newton", newton_if_large, whole=True),
     Tool("pair", by_pair, whole=True),
     Tool("newton", by_newton, whole=True),
     Tool("kernel", by_kernel),
