@@ -30,6 +30,7 @@ from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import Index, Rows, Vector
 
 NEVER = -(2**20)  # the exponent of zero
+UNLIKE = 1e3  # times as large, from where weights are of very different sizes
 FAR = 1e-3  # of the sizes added, what weights may leave in a column
 LOST = 1e-150  # more than the root of any sum of squares that vanish
 DENSE_ENTRIES = 2**28  # of sparse rows that are written out: 2 GB
@@ -281,7 +282,9 @@ def even_out(A: Vector, lam: Vector) -> tuple[Vector, Vector] | None:
 
     For weights of very different sizes, each of which has to stay positive; not for what is far from a solution.
     """
-    if A.size == 0 or not norm_above(A.T @ lam) <= FAR * norm_above(abs(A).T @ lam):
+    if A.size == 0 or not lam.max() > UNLIKE * lam.min():
+        return None
+    if not norm_above(A.T @ lam) <= FAR * norm_above(abs(A).T @ lam):
         return None
     power = np.frexp(lam)[1]
     scaled = np.ldexp(A, power[:, None])

@@ -15,7 +15,7 @@ from separatrix.deciding.budget import Budget
 from separatrix.deciding.claims import claim_quasi_complete, claim_weights
 from separatrix.deciding.relations import holds_on, independent_columns
 from separatrix.deciding.scaling import equilibrated
-from separatrix.deciding.search import Case, by_exact, by_kernel, from_pair, pair_of, settle
+from separatrix.deciding.search import LARGE, Case, by_exact, by_kernel, by_pair, pair_of, settle
 
 
 def prove_kind(case: Case) -> Proof | None:
@@ -30,10 +30,12 @@ def whole_kind(case: Case, proof: Proof) -> Proof:
     """From a proof that no θ separates to one of the kind, where it can be had; other proofs as they are."""
     if proof.claim is not Claim.INSEPARABLE:
         return proof
-    pair = pair_of(case)
-    better = reduce_face(case.rows, proof, case.budget) if pair is None else from_pair(case, pair)
-    if better is None or better.claim is Claim.INSEPARABLE:
-        better = by_kernel(case) or by_exact(case)
+    pair = None if case.work > LARGE else pair_of(case)  # where rows are many the proof at hand is the cheaper start
+    better = reduce_face(case.rows, proof, case.budget) if pair is None else None
+    for tool in (by_pair, by_kernel, by_exact):
+        if better is not None and better.claim is not Claim.INSEPARABLE:
+            return better
+        better = tool(case)
     return better or proof
 
 
