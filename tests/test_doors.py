@@ -195,9 +195,9 @@ WALKS = [  # every engine and every kind of state it saves
     *(("perceptron", {"engine": engine}) for engine in ("dense", "lazy", "gram", "numpy")),
     *(("perceptron", {"engine": engine, "order": "random"}) for engine in ("lazy", "gram")),
     *(("perceptron", {"engine": engine, "order": "most-wrong"}) for engine in ("lazy", "gram")),
-    ("batch-perceptron", {"memory_limit": "1GB"}),
-    ("lr-gd", {"memory_limit": "1GB", "step_size": 10.0}),
-    ("perceptron", {"memory_limit": "1GB"}),
+    ("batch-perceptron", {"memory_limit": "8GB"}),
+    ("lr-gd", {"memory_limit": "8GB", "step_size": 10.0}),
+    ("perceptron", {"memory_limit": "8GB"}),
 ]
 REALS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-310, 0.0, -1.0, 2.0**53)
 WHOLES = (-(2**63), -(2**31), -2, -1, 0, 1, 2, 39, 40, 64, 2**31, 2**53, 2**53 + 1, 2**62, 2**63 - 1)
