@@ -106,7 +106,7 @@ ENTRY = {"kind": "curves", "title": "mine", "panels": [{"data": "mnist"}]}
         ({"a": 3}, "must be a table of names and values, got 3"),
         ({"data": {"b": {"rows": 3}}, "a": ENTRY}, "has no source"),
         ({"data": {"b": {"source": "mnist", "rows": 0}}, "a": ENTRY}, "at least 1, got 0"),
-        ({"data": {"b": {"source": "mnist", "scaling": "x"}}, "a": ENTRY}, 'scaling must be "signed" or "unit"'),
+        ({"data": {"b": {"source": "mnist", "scaling": "x"}}, "a": ENTRY}, "scaling must be one of signed, unit"),
         ({"data": {"b": {"source": "mnist", "fraction": 2}}, "a": ENTRY}, "fraction must be in (0, 1], got 2"),
         ({"data": {"b": {"source": "mnist", "classes": [1, 2, 3]}}, "a": ENTRY}, "two class numbers"),
     ],

@@ -253,3 +253,8 @@ READERS: dict[str, Reader] = {
     "cifar-10": read_cifar,
     "eurosat": read_eurosat,
 }
+# The channel of each column, where there are several: CIFAR-10 has one after the other, a JPEG file pixel by pixel.
+CHANNELS: dict[str, NDArray[np.intp]] = {
+    "cifar-10": np.repeat(np.arange(3), 32 * 32),
+    "eurosat": np.tile(np.arange(3), EUROSAT_SHAPE[0] * EUROSAT_SHAPE[1]),
+}

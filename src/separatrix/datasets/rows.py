@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import sqrt
 from numbers import Integral
 from typing import Any, Literal
 
@@ -11,8 +12,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from separatrix.datasets.places import VARIABLE, existing_folder, find
-from separatrix.datasets.read import READERS, Pick, images
+from separatrix.datasets.read import CHANNELS, READERS, Pick, Pixels, images
 from separatrix.datasets.sources import SOURCES, Part, source_of
+
+Scale = Literal["signed", "unit", "standard"]
+SCALES: tuple[Scale, ...] = ("signed", "unit", "standard")
 
 
 def load(
@@ -22,7 +26,7 @@ def load(
     n: int | None = None,
     seed: int | None = None,
     part: Part = "train",
-    scale: Literal["signed", "unit"] = "signed",
+    scale: Scale = "signed",
     dtype: DTypeLike = np.float64,
     data_dir: str | os.PathLike[str] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -37,7 +41,8 @@ def load(
     seed : draws the rows without replacement from all rows of the two classes, in the order drawn: rows
         `default_rng(seed).permutation(N)[:n]` of the N in file order. So a smaller n is a prefix of a larger one
     part : "train" or "test", the official parts; EuroSAT has no test part
-    scale : "signed" maps a pixel x to 2x/255 - 1, "unit" to x/255
+    scale : "signed" maps a pixel x to 2x/255 - 1, "unit" to x/255, "standard" to (x - mean)/deviation, both of the
+        channel over all training images of the two classes, whichever rows and part are asked for
     dtype : float64 or float32
     data_dir : the folder of the files; when not given, what the environment variable SEPARATRIX_DATA names, or else
         the user's cache folder, which `fetch` fills
@@ -50,31 +55,38 @@ def load(
     _check_part(part)
     if name == "eurosat" and part == "test":
         raise ValueError("EuroSAT has no official test part, got part='test'; take rows of part=\"train\".")
-    table = _pixel_values(scale, dtype)
-    found = find(existing_folder(data_dir), source, part)
-    pixels, labels = READERS[name](found, part, pair, pick)
-    return table[pixels], labels
+    _check_scale(scale, dtype)
+    folder = existing_folder(data_dir)
+    pixels, labels = READERS[name](find(folder, source, part), part, pair, pick)
+    if scale == "standard":
+        every, _ = READERS[name](find(folder, source, "train"), "train", pair, np.arange)
+        return standardised(pixels, every, CHANNELS.get(name), dtype), labels
+    return _pixel_values(scale, dtype)[pixels], labels
 
 
 def load_ten(
     name: Literal["mnist", "fashion-mnist"],
     *,
     part: Part = "train",
-    scale: Literal["signed", "unit"] = "unit",
+    scale: Scale = "unit",
     dtype: DTypeLike = np.float32,
     data_dir: str | os.PathLike[str] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """All ten classes of "mnist" or "fashion-mnist": the 60,000 training or the 10,000 test images, as (X, y).
 
-    The options are those of `load`. The test images are in t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz
-    beside the training images.
+    The options are those of `load`; "standard" takes mean and deviation of the training images of all ten. The test
+    images are in t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz beside the training images.
     """
     if name not in ("mnist", "fashion-mnist"):
         raise ValueError(f'ten classes are read of "mnist" and "fashion-mnist", got {name!r}.')
     _check_part(part)
-    table = _pixel_values(scale, dtype)
-    pictures, labels = images(find(existing_folder(data_dir), source_of(name), part))
-    return table[pictures], labels.astype(np.int64)
+    _check_scale(scale, dtype)
+    folder = existing_folder(data_dir)
+    pictures, labels = images(find(folder, source_of(name), part))
+    if scale == "standard":
+        every, _ = images(find(folder, source_of(name), "train"))
+        return standardised(pictures, every, None, dtype), labels.astype(np.int64)
+    return _pixel_values(scale, dtype)[pictures], labels.astype(np.int64)
 
 
 def available(data_dir: str | os.PathLike[str] | None = None) -> list[str]:
@@ -130,14 +142,30 @@ def _check_part(part: str) -> None:
         raise ValueError(f'part must be "train" or "test", got {part!r}.')
 
 
+def _check_scale(scale: str, dtype: DTypeLike) -> None:
+    if scale not in SCALES:
+        raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}.")
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {np.dtype(dtype)}.")
+
+
 def _pixel_values(scale: str, dtype: DTypeLike) -> NDArray[Any]:
     """The value of each of the 256 pixels; computed in float64, rounded once."""
-    kind = np.dtype(dtype)
-    if kind not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64, got {kind}.")
     x = np.arange(256.0)
-    if scale == "signed":
-        return (2 * x / 255 - 1).astype(kind)
-    if scale == "unit":
-        return (x / 255).astype(kind)
-    raise ValueError(f'scale must be "signed" or "unit", got {scale!r}.')
+    return (2 * x / 255 - 1 if scale == "signed" else x / 255).astype(dtype)
+
+
+def standardised(pixels: Pixels, every: Pixels, channel: NDArray[np.intp] | None, dtype: DTypeLike) -> NDArray[Any]:
+    """(x - mean)/deviation of each pixel, both of its channel over the images `every`; `channel` names each column's.
+
+    Sums of pixels and of their squares are whole numbers, so no order of adding shows in the result.
+    """
+    of = np.zeros(pixels.shape[1], dtype=np.intp) if channel is None else channel
+    values = np.empty(pixels.shape, dtype=dtype)
+    for k in range(int(of.max()) + 1):
+        often = np.bincount(every[:, of == k].ravel(), minlength=256)
+        x, n = np.arange(256), int(often.sum())
+        first, second = int(often @ x), int(often @ x**2)
+        deviation = sqrt(n * second - first**2) / n
+        values[:, of == k] = ((x - first / n) / (deviation or 1.0)).astype(dtype)[pixels[:, of == k]]
+    return values

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, fields, replace
 from math import inf
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from separatrix.datasets.rows import SCALES
 from separatrix.lab.kinds import KINDS
 from separatrix.lab.spec import (
     IMAGES,
@@ -111,8 +112,8 @@ def _data_entry(name: str, entry: Any, where: str) -> DataEntry:
     known = _fields(DataEntry, entry, where, without=("name", "instead_of", "capped", "digest"))
     if "source" not in known:
         raise ValueError(f"{where} has no source: a data set ({', '.join((*IMAGES, *MADE))}) or a file.")
-    if known.get("scaling", "signed") not in ("signed", "unit"):
-        raise ValueError(f'{where}: scaling must be "signed" or "unit", got {known["scaling"]!r}.')
+    if known.get("scaling", "signed") not in SCALES:
+        raise ValueError(f"{where}: scaling must be one of {', '.join(SCALES)}, got {known['scaling']!r}.")
     if known.get("repeated", "larger") not in ("larger", "smaller"):
         raise ValueError(f'{where}: repeated must be "larger" or "smaller", got {known["repeated"]!r}.')
     if not 0 < known.get("fraction", 1.0) <= 1:
@@ -200,7 +201,7 @@ def _fields(kind: type[Any], entry: Any, where: str, without: tuple[str, ...] = 
 
 def _plain_types(hint: Any) -> tuple[type, ...]:
     options = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    return tuple(getattr(option, "__origin__", option) for option in options)
+    return tuple(str if get_origin(option) is Literal else getattr(option, "__origin__", option) for option in options)
 
 
 def _whole(value: Any, where: str) -> int:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from separatrix.data.files import labelled
 from separatrix.data.memory import HeldRows, hold
 from separatrix.datasets import load
+from separatrix.datasets.rows import Scale, standardised
 from separatrix.lab.spec import IMAGES, MADE, DataEntry
 from separatrix.theory import two_samples, worst_case
 
@@ -92,7 +93,7 @@ def sample(entry: DataEntry, seed: int | None, data_dir: str | None = None) -> S
 
 @lru_cache(maxsize=2)
 def everything(
-    source: str, classes: tuple[int, int] | None, scaling: str, target: str | None, data_dir: str | None
+    source: str, classes: tuple[int, int] | None, scaling: Scale, target: str | None, data_dir: str | None
 ) -> tuple[Any, NDArray[Any]]:
     """All rows of a source, kept for the next seed."""
     if source == "digits":
@@ -100,9 +101,12 @@ def everything(
 
         pixels, labels = load_digits(return_X_y=True)
         rows = np.isin(labels, classes or DIGITS)
+        if scaling == "standard":
+            whole = pixels[rows].astype(np.uint8)
+            return standardised(whole, whole, None, np.float64), labels[rows]
         unit = pixels[rows] / 16  # pixels are 0 … 16
         return (2 * unit - 1 if scaling == "signed" else unit), labels[rows]
     if source in IMAGES:
-        return load(source, classes=classes, scale="unit" if scaling == "unit" else "signed", data_dir=data_dir)
+        return load(source, classes=classes, scale=scaling, data_dir=data_dir)
     X, y, _ = labelled(Path(source), target=target)
     return X, np.asarray(y)

@@ -14,6 +14,7 @@ from math import inf, isinf
 from pathlib import Path
 from typing import Any
 
+from separatrix.datasets.rows import Scale
 from separatrix.walking.methods import TABLE
 
 METRICS = ("accuracy", "errors", "loss", "grad_norm", "theta_norm", "min_margin")
@@ -41,6 +42,7 @@ class DataEntry:
         number as weight), "two-samples", or a file
     target : the label column, where `source` is a table
     rows : the first so many, or with a seed so many at random; all when not given
+    scaling : of pixels, as in `datasets.load`: "signed", "unit" or "standard"
     fraction, repeat : the appendix's imbalance: keep this part of all rows, then take one class so many times,
     repeated : that class, "larger" or "smaller" by its number
     budget : iterations for the perceptrons and for step sizes from 10 up; 50 times as many updates one row at a time
@@ -56,7 +58,7 @@ class DataEntry:
     target: str | None = None
     classes: tuple[int, int] | None = None
     rows: int | None = None
-    scaling: str = "signed"
+    scaling: Scale = "signed"
     fraction: float = 1.0
     repeat: int = 1
     repeated: str = "larger"
