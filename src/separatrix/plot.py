@@ -1,7 +1,7 @@
 """Pictures of runs, planes and diagnoses: matplotlib axes in, matplotlib axes out.
 
-Colours are viridis and the Okabe-Ito palette, which survive colour blindness and grey print; step sizes are ordered in
-colour, the perceptrons have colours of their own.
+Step sizes are ordered in colour, from cold to warm, neighbours apart in the eyes of the colour-blind too; the
+perceptrons have colours of their own, and all others are the Okabe-Ito palette.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ LABELS = {
 COLOURS = {"batch-perceptron": "#000000", "normalized-batch-perceptron": "#D55E00", "perceptron": "#0072B2"}
 DASHES = {"normalized-lr-gd": "--", "normalized-batch-perceptron": "--", "perceptron": ":"}
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
+# From small step sizes to large ones; any two are 34 apart in CIELAB to the red- and the green-blind too (viridis: 17).
+STEPS = ("#2D0A4E", "#3457C4", "#16A0C0", "#6CC08B", "#F2B134", "#C8102E")
 LOGARITHMIC = ("loss", "grad_norm", "theta_norm", "errors", "sharpness")
 FEW = 50  # iterations that a linear axis shows well
 ALIKE = 4.0  # spans of two features within this factor are drawn to one scale, so that right angles look right
@@ -259,11 +261,12 @@ def name_of(method: str, step_size: float) -> str:
     return name if isinf(step_size) else f"{name}, γ = {step_size:g}"
 
 
-def shade(place: float) -> Any:
-    """Small step sizes (place 0) dark, large ones (place 1) light green."""
-    from matplotlib import colormaps
-
-    return colormaps["viridis"](0.88 * min(max(place, 0.0), 1.0))
+def shade(place: float) -> tuple[float, float, float]:
+    """Small step sizes (place 0) dark violet, then blue and green, large ones (place 1) orange and red."""
+    at = np.linspace(0.0, 1.0, len(STEPS))
+    colours = [[int(colour[k : k + 2], 16) / 255 for colour in STEPS] for k in (1, 3, 5)]
+    red, green, blue = (float(np.interp(place, at, part)) for part in colours)
+    return red, green, blue
 
 
 def _axes(ax: Axes | None, height: float = 4.0) -> Axes:

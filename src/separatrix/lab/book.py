@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from separatrix.datasets.rows import SCALES
 from separatrix.lab.kinds import KINDS
 from separatrix.lab.spec import (
+    CHECKS,
     IMAGES,
     MADE,
     METRICS,
@@ -141,6 +142,9 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
     for panel in experiment.panels:
         if panel.metric not in METRICS:
             raise ValueError(f"{where}: unknown metric {panel.metric!r}{did_you_mean(panel.metric, METRICS)}.")
+    if experiment.check and experiment.check not in CHECKS:
+        hint = did_you_mean(experiment.check, CHECKS)
+        raise ValueError(f"{where}: unknown check {experiment.check!r}{hint}; {', '.join(CHECKS)}.")
     for method, gamma in _runs(experiment):
         try:
             parse_method(method, gamma)
@@ -173,7 +177,8 @@ def _runs(experiment: Experiment) -> Iterator[tuple[str, float]]:
             yield method, 1.0 if TABLE.get(method, (True,))[0] else inf
         yield from (("lr-gd", gamma) for gamma in panel.step_sizes)
     yield from ((count.method, count.step_size) for count in experiment.counts)
-    yield from ((method, 1.0 if TABLE.get(method, (True,))[0] else inf) for method in experiment.methods)
+    named = (*experiment.methods, *([experiment.ahead] if experiment.ahead else []))
+    yield from ((method, 1.0 if TABLE.get(method, (True,))[0] else inf) for method in named)
     yield from (("lr-gd", gamma) for gamma in experiment.step_sizes)
 
 

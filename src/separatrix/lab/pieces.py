@@ -27,6 +27,17 @@ class Piece:
     tables: Mapping[str, Table]
     sentences: tuple[str, ...] = ()
     jobs: tuple[Job, ...] = ()
+    caption: str = ""
+
+    @property
+    def shown_tables(self) -> list[Table]:
+        """All tables but those that list every run, which are files alone."""
+        return [table for table in self.tables.values() if not table.listing]
+
+    @property
+    def listings(self) -> list[str]:
+        """The names of those files, below the folder of tables."""
+        return [f"{joined(self.experiment.id, key)}.csv" for key, table in self.tables.items() if table.listing]
 
     @property
     def kind(self) -> Kind:
@@ -46,7 +57,14 @@ def piece_of(experiment: Experiment, data: Mapping[str, DataEntry], results: Res
     """The experiment's pictures, tables and sentences."""
     pictures, tables, sentences = KINDS[experiment.kind].show(experiment, data, results)
     used = tuple(data[name] for name in experiment.names())
-    return Piece(experiment, used, pictures, tables, tuple(sentences), tuple(jobs_of(experiment, data)))
+    caption = KINDS[experiment.kind].caption
+    words = caption(experiment, data) if caption and pictures else ""
+    return Piece(experiment, used, pictures, tables, tuple(sentences), tuple(jobs_of(experiment, data)), words)
+
+
+def joined(name: str, key: str) -> str:
+    """A file's name: the experiment, and which of its parts."""
+    return f"{name}-{key}" if key else name
 
 
 def notes_on(pieces: Sequence[Piece]) -> list[str]:

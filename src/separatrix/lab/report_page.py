@@ -10,7 +10,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from separatrix.lab.pieces import Piece, notes_on
+from separatrix.lab.pieces import Piece, joined, notes_on
 from separatrix.reporting.table import Table, as_html, as_markdown
 
 STYLE = """
@@ -113,9 +113,16 @@ def part(piece: Piece, beside: Sequence[Piece], drawn: Drawn) -> str:
     for svg in drawn[e.id]:
         picture = base64.b64encode(svg).decode("ascii")
         parts.append(f'<img alt="{text(e.title)}" src="data:image/svg+xml;base64,{picture}">')
-    tables = "\n".join(as_html(table) for table in piece.tables.values())
+    parts.append(f'<p class="note">{text(piece.caption)}</p>' if piece.caption else "")
+    tables = "\n".join(as_html(table) for table in piece.shown_tables)
     folded = f"<details><summary>The runs</summary>{tables}</details>" if piece.kind.long_tables else tables
-    return "\n".join([*(p for p in parts if p), folded])
+    files = f'<p class="note">{text(every_run(piece))}</p>' if piece.listings else ""
+    return "\n".join([*(p for p in parts if p), folded, files])
+
+
+def every_run(piece: Piece) -> str:
+    """Where the counts of all its runs are."""
+    return f"One line per run: {', '.join(f'tables/{name}' for name in piece.listings)}."
 
 
 def text(value: object) -> str:
@@ -141,7 +148,9 @@ def markdown(pieces: Sequence[Piece], theorems: Sequence[Table], facts: Mapping[
             parts += [f"Claim: {plain(e.claim)}"] if e.claim else []
             parts += [plain(sentence) for sentence in piece.sentences]
             parts += [f"![{plain(e.title)}](figures/{joined(e.id, key)}.png)" for key in piece.pictures]
-            parts += [as_markdown(table).strip() for table in piece.tables.values()]
+            parts += [plain(piece.caption)] if piece.caption else []
+            parts += [as_markdown(table).strip() for table in piece.shown_tables]
+            parts += [plain(every_run(piece))] if piece.listings else []
     parts += ["## Theorems in numbers", *(as_markdown(table).strip() for table in theorems)] if theorems else []
     known = Table("Machine, versions, seeds", ("what", "value"), [(key, str(value)) for key, value in facts.items()])
     return "\n\n".join([*parts, as_markdown(known).strip()]) + "\n"
@@ -150,8 +159,3 @@ def markdown(pieces: Sequence[Piece], theorems: Sequence[Table], facts: Mapping[
 def plain(words: str) -> str:
     """Text in which Markdown sees no marks of its own, nor HTML."""
     return html.escape(words, quote=False).replace("_", "\\_").replace("*", "\\*").replace("[", "\\[")
-
-
-def joined(name: str, key: str) -> str:
-    """A file's name: the experiment, and which of its parts."""
-    return f"{name}-{key}" if key else name

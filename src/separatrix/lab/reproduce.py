@@ -15,8 +15,8 @@ from separatrix.datasets import available
 from separatrix.lab import figures
 from separatrix.lab.book import Book, quick_book
 from separatrix.lab.kinds import jobs_of
-from separatrix.lab.pieces import Piece, notes_on, piece_of
-from separatrix.lab.report_page import joined, markdown, page
+from separatrix.lab.pieces import Piece, joined, notes_on, piece_of
+from separatrix.lab.report_page import markdown, page
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand
 from separatrix.lab.store import Job, Store, write_whole
@@ -58,7 +58,7 @@ class Report:
     @property
     def tables(self) -> list[Table]:
         """All tables but long ones, such as those of the figures."""
-        shown = [t for piece in self.pieces if not piece.kind.long_tables for t in piece.tables.values()]
+        shown = [t for piece in self.pieces if not piece.kind.long_tables for t in piece.shown_tables]
         return [*shown, *self.theorems]
 
 
@@ -143,7 +143,7 @@ def write_piece(piece: Piece, drawn: Mapping[str, Mapping[str, bytes]], out: Pat
         for form, content in forms.items():
             write_whole(out / "figures" / f"{joined(name, key)}.{form}", content)
     for key, table in piece.tables.items():
-        for form, write in FORMS.items():
+        for form, write in FORMS.items() if not table.listing else [("csv", FORMS["csv"])]:
             write_whole(out / "tables" / f"{joined(name, key)}.{form}", write(table).encode())
     write_whole(out / "specs" / f"{name}.json", spec_of(piece).encode())
 

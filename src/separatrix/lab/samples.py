@@ -60,6 +60,15 @@ def at_hand(entry: DataEntry, found: Collection[str]) -> DataEntry:
 
 
 def sample(entry: DataEntry, seed: int | None, data_dir: str | None = None) -> Sample:
+    """The rows of the entry, in the order that it says."""
+    found = chosen_rows(entry, seed, data_dir)
+    if entry.shuffle is None:
+        return found
+    order = np.random.default_rng(entry.shuffle).permutation(len(found.y))
+    return Sample(found.X[order], found.y[order], None if found.weight is None else found.weight[order])
+
+
+def chosen_rows(entry: DataEntry, seed: int | None, data_dir: str | None = None) -> Sample:
     """The first rows, or with a seed a random choice of them; then the imbalance, if there is one.
 
     Where all rows are asked for, or more than there are, a seed draws half of them.

@@ -21,6 +21,7 @@ METRICS = ("accuracy", "errors", "loss", "grad_norm", "theta_norm", "min_margin"
 STEP_SIZES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 IMAGES = ("mnist", "fashion-mnist", "cifar-10", "eurosat")
 MADE = ("digits", "worst-case", "worst-case-weighted", "two-samples")
+CHECKS = ("step-sizes", "limit", "ahead")  # that a figure's claim can be held against
 NO_EXPERIMENT = ("data", "quick")  # names of a file's other entries
 
 
@@ -45,6 +46,7 @@ class DataEntry:
     scaling : of pixels, as in `datasets.load`: "signed", "unit" or "standard"
     fraction, repeat : the appendix's imbalance: keep this part of all rows, then take one class so many times,
     repeated : that class, "larger" or "smaller" by its number
+    shuffle : a seed, by which the rows, once chosen, are put in another order
     budget : iterations for the perceptrons and for step sizes from 10 up; 50 times as many updates one row at a time
     budget_below_10, budget_below_1 : for smaller steps, which would take for ever
     instead_of : the data set that this one stands in for
@@ -62,6 +64,7 @@ class DataEntry:
     fraction: float = 1.0
     repeat: int = 1
     repeated: str = "larger"
+    shuffle: int | None = None
     budget: int = 100_000
     budget_below_10: int = 100_000
     budget_below_1: int = 100_000
@@ -81,6 +84,7 @@ class DataEntry:
         words += [str(c) for c in self.classes or ()]
         words += [str(self.rows) if self.rows else "all", self.scaling]
         words += [f"{self.fraction:g}-{self.repeated}-x{self.repeat}"] if self.repeat > 1 or self.fraction < 1 else []
+        words += [] if self.shuffle is None else [f"order-{self.shuffle}"]
         words += [self.digest] if self.digest else []
         return "-".join("".join(c if c.isalnum() or c in ".-" else "_" for c in word) for word in words)
 
@@ -135,7 +139,13 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One figure, table or finding."""
+    """One figure, table or finding.
+
+    check : what a figure's claim is held against: "step-sizes" (larger steps are sooner and have the higher loss),
+        "limit" (the largest step walks like the batch perceptron) or "ahead" (one method needs fewer iterations)
+    ahead, ahead_on : the method that is said to need fewer iterations, and on how many of the data at least
+    large : step sizes from here on are looked at alone too
+    """
 
     id: str
     kind: str
@@ -151,6 +161,10 @@ class Experiment:
     iterations: int = 500
     sizes: tuple[int, ...] = ()
     exact: bool = False
+    check: str = ""
+    ahead: str = ""
+    ahead_on: int = 0
+    large: float = 0.0
 
     def names(self) -> tuple[str, ...]:
         """The data entries it needs."""

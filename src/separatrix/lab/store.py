@@ -66,11 +66,12 @@ class Job:
         rows = asdict(self.data)
         kept = ("target", "classes", "rows", "scaling", "fraction", "repeat", "repeated")
         source = rows["digest"] or rows["source"]
+        order = {} if self.data.shuffle is None else {"shuffle": self.data.shuffle}  # absent from older results
         step = "inf" if np.isinf(self.step_size) else float(self.step_size).hex()
         return {
             "format": FORMAT,
             "kind": self.kind,
-            "data": {"source": source} | {name: rows[name] for name in kept},
+            "data": {"source": source} | {name: rows[name] for name in kept} | order,
             "seed": self.seed,
             "method": self.method,
             "step size": step,

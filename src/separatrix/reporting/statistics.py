@@ -6,7 +6,7 @@ for everything here that uses only the order of the counts, and is never dropped
 
 from __future__ import annotations
 
-from math import inf, isnan, nan
+from math import comb, inf, isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,21 @@ def quantile(counts: Counts, q: float) -> float:
     at = q * (len(ordered) - 1)
     lo, hi = ordered[int(np.floor(at))], ordered[int(np.ceil(at))]
     return float(lo) if lo == hi else float(lo + (hi - lo) * (at - np.floor(at)))
+
+
+def median_interval(counts: Counts, level: float = 0.95) -> tuple[float, float]:
+    """Two order statistics that have the median between them with at least this probability, whatever the distribution.
+
+    The number of counts below the median is binomial; where there are too few for the level, the ends are 0 and ∞.
+    """
+    n = len(counts)
+    tail, k = 0.5**n, 0  # of P(at most k counts are below the median)
+    if 2 * tail > 1 - level:
+        return 0.0, inf
+    while 2 * (more := tail + comb(n, k + 1) * 0.5**n) <= 1 - level:
+        tail, k = more, k + 1
+    ordered = np.sort(counts)
+    return float(ordered[k]), float(ordered[n - 1 - k])
 
 
 def rank_of(value: float, counts: Counts) -> tuple[float, float]:

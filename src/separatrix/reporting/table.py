@@ -45,13 +45,17 @@ LATEX = {
 
 @dataclass(frozen=True)
 class Table:
-    """One table; `failures` are sentences about numbers that should have come out and did not."""
+    """One table; `failures` are sentences about numbers that should have come out and did not.
+
+    `listing`: one line per run, for a file; shown nowhere.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: list[Row]
     note: str = ""
     failures: tuple[str, ...] = ()
+    listing: bool = False
 
     def is_text(self, k: int) -> bool:
         """Whether column k holds words, which stand to the left."""

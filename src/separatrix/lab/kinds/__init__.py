@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from separatrix.lab.jobs import WALK, Work
-from separatrix.lab.kinds import alignment, counts, curves, growth, ranks, theory, verdict
+from separatrix.lab.kinds import alignment, counts, curves, growth, orders, ranks, scalings, theory, verdict, wins
 from separatrix.lab.kinds.shared import Kind
 from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job
@@ -18,6 +18,9 @@ KINDS: dict[str, Kind] = {
     for kind in (
         curves.KIND,
         counts.KIND,
+        scalings.KIND,
+        wins.KIND,
+        orders.KIND,
         alignment.KIND,
         ranks.KIND,
         growth.KIND,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import inf, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from separatrix.data.memory import HeldRows
 from separatrix.data.sheet import Sheet
-from separatrix.lab.figures import new_figure
+from separatrix.lab.figures import legend_below, new_figure
 from separatrix.lab.jobs import SEED, Tell, Work, about
-from separatrix.lab.kinds.shared import Data, Kind, describe, distinct, entries_of, for_or_against
+from separatrix.lab.kinds.shared import Data, Kind, describe, distinct, entries_of, for_or_against, rows_caption
 from separatrix.lab.results import Results, Shown
 from separatrix.lab.samples import Sample
 from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job, Result
-from separatrix.plot import PALETTE, finish, words
+from separatrix.plot import finish, shade, words
 from separatrix.reporting.table import Table
 from separatrix.walking.checkpoint import Checkpoint
 from separatrix.walking.loop import Walk
@@ -27,6 +27,9 @@ from separatrix.walking.trace import Recorder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+APART = r"$\Vert\theta_t/\gamma-\hat\theta_t\Vert\;/\;\Vert\hat\theta_t\Vert$"
+ROUNDING = 1e-16  # below it a relative difference of two iterates is 0 or an accident
 
 
 def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
@@ -89,9 +92,13 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     )
     largest = [float(lines[-1][2].max()) for _, lines in panels]
     shrinks = all(lines[-1][2].max() < lines[0][2].max() for _, lines in panels)
+    same = [f"{gamma:g}" for k, gamma in enumerate(experiment.step_sizes) if all(ls[k][3] is None for _, ls in panels)]
+    never = (
+        f"the same rows are wrong on all data at γ = {', '.join(same)}" if same else "other rows are wrong at every γ"
+    )
     sentence = (
-        f"{for_or_against(shrinks and max(largest) < 0.01)}: at step size {experiment.step_sizes[-1]:g} the largest "
-        f"relative difference in {experiment.iterations} iterations is, on {'; '.join(worst)}."
+        f"{for_or_against(shrinks and max(largest) < 0.01)}, within the first {experiment.iterations:,} iterations: at "
+        f"step size {experiment.step_sizes[-1]:g} the largest relative difference is, on {'; '.join(worst)}; {never}."
     )
     return {"": draw(panels)}, {"": table}, [sentence]
 
@@ -101,16 +108,32 @@ def draw(panels: Sequence[tuple[str, Sequence[tuple[float, NDArray[Any], NDArray
     figure, axes = new_figure(len(panels), across=2)
     for ax, (title, lines) in zip(axes, panels, strict=True):
         for k, (gamma, t, apart, parted) in enumerate(lines):
-            shown = (t >= 1) & (apart > 0)
-            ax.plot(t[shown], apart[shown], color=PALETTE[k % len(PALETTE)], lw=1.1, label=f"γ = {gamma:g}")
-            if parted is not None and apart[parted] > 0:
-                ax.plot([parted], [apart[parted]], "o", color=PALETTE[k % len(PALETTE)], ms=4)
+            shown, colour = t >= 1, shade(k / max(len(lines) - 1, 1))
+            name = f"γ = {gamma:g}" if gamma < 1000 else f"γ = 10$^{{{log10(gamma):g}}}$"
+            width = 0.8 + 0.4 * (k == len(lines) - 1)
+            ax.plot(t[shown], apart[shown], color=colour, lw=width, label=name, clip_on=False)
+            if parted is not None:
+                ax.plot([parted], [apart[parted]], "o", color=colour, ms=4.5, zorder=4, clip_on=False)
         ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_title(words(title), fontsize=10)
-        finish(ax, "iteration", "‖θ_t/γ - θ̂_t‖ / ‖θ̂_t‖")
-    axes[0].legend(fontsize=7, frameon=False)
+        ax.set_yscale("symlog", linthresh=ROUNDING, linscale=0.6)  # logarithmic, with a place for 0
+        ax.set_ylim(0, 10)
+        ax.set_yticks([0, 1e-16, 1e-12, 1e-8, 1e-4, 1])
+        if ax is not axes[0]:
+            ax.sharex(axes[0])
+            ax.sharey(axes[0])
+        ax.set_title(words(title), fontsize=9)
+        finish(ax, "iteration t", APART if ax in axes[::2] else "")
+    legend_below(figure, axes, columns=5)
     return figure
 
 
-KIND = Kind("alignment", ("data", "step_sizes"), jobs, show, work=(Work("align", align, 20.0),))
+def caption(experiment: Experiment, data: Data) -> str:
+    """Which rows, which iterates, and what 0 is."""
+    return (
+        f"{rows_caption(entries_of(experiment, data))} Every iterate is drawn. The axis has a place for 0, where the "
+        "two iterates are equal to the last bit: a line there is not missing. A dot: from here on other rows are on "
+        "the wrong side."
+    )
+
+
+KIND = Kind("alignment", ("data", "step_sizes"), jobs, show, work=(Work("align", align, 20.0),), caption=caption)

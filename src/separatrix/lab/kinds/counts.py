@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.lab.figures import new_figure
-from separatrix.lab.kinds.shared import Data, Kind, entries_of, seeds_of, walk_job
+from separatrix.lab.kinds.shared import Data, Kind, entries_of, listing, rows_caption, seeds_of, walk_job
 from separatrix.lab.results import Results, Shown
 from separatrix.lab.spec import Count, Experiment
 from separatrix.lab.store import Job
-from separatrix.plot import NAMES, finish, words
+from separatrix.plot import NAMES, finish, name_of, words
 from separatrix.reporting.statistics import Counts, in_percent, median_ratio, quantile, rank_of, ratio_ends
 from separatrix.reporting.table import Row, Table
 
@@ -44,7 +44,10 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     tables = {"": table} | ({"ratios": claims} if experiment.ratios else {})
     if one:
         return {}, tables, sentences
-    panels = [(c.label, counts[c.label], c.printed if comparable else None) for c in experiment.counts]
+    tables["seeds"] = listing(experiment.title, jobs(experiment, data), results)
+    panels = [
+        (name_of(c.method, c.step_size), counts[c.label], c.printed if comparable else None) for c in experiment.counts
+    ]
     if comparable:
         sentences += [where_the_paper_falls(experiment, counts)]
     return {"": draw(panels)}, tables, sentences
@@ -141,9 +144,15 @@ def said(c: Count) -> str:
 def draw(panels: Sequence[tuple[str, NDArray[Any], int | None]]) -> Figure:
     """Counts over seeds, one panel per row of a table; a line at the paper's value."""
     across = 4
-    figure, axes = new_figure(len(panels), across, 3.2, 2.4)
-    for ax, (title, counts, printed) in zip(axes, panels, strict=True):
-        ax.hist(counts[np.isfinite(counts)], bins=25, color="#56B4E9")
+    figure, axes = new_figure(len(panels), across, 2.5, 2.2)
+    known = [counts[np.isfinite(counts)] for _, counts, _ in panels]
+    every = np.concatenate(known)
+    bins = np.linspace(every.min(), every.max() + 1, 36).tolist() if len(every) else 35
+    for ax, counts, (title, _, printed) in zip(axes, known, panels, strict=True):
+        if ax is not axes[0]:
+            ax.sharex(axes[0])
+            ax.sharey(axes[0])
+        ax.hist(counts, bins=bins, color="#56B4E9")
         if printed is not None:
             ax.axvline(printed, color="#D55E00", lw=1.5, label=f"paper: {printed:,}")
             ax.legend(fontsize=7, frameon=False)
@@ -152,4 +161,9 @@ def draw(panels: Sequence[tuple[str, NDArray[Any], int | None]]) -> Figure:
     return figure
 
 
-KIND = Kind("counts", ("data", "counts"), jobs, show, one_data=True)
+def caption(experiment: Experiment, data: Data) -> str:
+    """Which rows."""
+    return f"{rows_caption(entries_of(experiment, data), experiment.seeds)} All panels have the same axes and bins."
+
+
+KIND = Kind("counts", ("data", "counts"), jobs, show, one_data=True, caption=caption)

@@ -1,24 +1,27 @@
-"""Curves: panels of one metric over iterations, and a table of when each run separated."""
+"""Curves: panels of one metric over iterations, a table of when each run separated, and what the claim comes to."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isinf, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.lab.figures import new_figure
-from separatrix.lab.kinds.shared import Data, Kind, describe, walk_job
+from separatrix.lab.figures import legend_below, new_figure
+from separatrix.lab.kinds.evidence import evidence
+from separatrix.lab.kinds.shared import Data, Kind, describe, entries_of, rows_caption, walk_job
 from separatrix.lab.results import Results, Shown
-from separatrix.lab.spec import Experiment
+from separatrix.lab.spec import Experiment, Panel
 from separatrix.lab.store import Job, Result
 from separatrix.plot import COLOURS, DASHES, LABELS, LOGARITHMIC, NAMES, finish, name_of, shade, words
 from separatrix.reporting.table import Row, Table
+from separatrix.walking.trace import GROWTH
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -28,10 +31,24 @@ def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
         yield from (walk_job(data[panel.data], None, method, gamma) for method, gamma in panel.runs())
 
 
+def panels_of(experiment: Experiment) -> tuple[Panel, ...]:
+    """Its panels, and beside accuracy the errors, which can be read where accuracy is near 1.
+
+    Where all panels are of accuracy their errors are a row of their own below them.
+    """
+    metrics = {panel.metric for panel in experiment.panels}
+    if "errors" in metrics or "accuracy" not in metrics:
+        return experiment.panels
+    if metrics == {"accuracy"}:
+        return (*experiment.panels, *(replace(panel, metric="errors") for panel in experiment.panels))
+    both = ((p, replace(p, metric="errors")) if p.metric == "accuracy" else (p,) for p in experiment.panels)
+    return tuple(panel for group in both for panel in group)
+
+
 def show(experiment: Experiment, data: Data, results: Results) -> Shown:
-    """Panels of a metric, and a table of when each run separated."""
+    """Panels of a metric, a table of when each run separated, and the evidence for the claim."""
     charts, rows = [], {}
-    for panel in experiment.panels:
+    for panel in panels_of(experiment):
         lines, title = [], ""
         for method, gamma in panel.runs():
             job = walk_job(data[panel.data], None, method, gamma)
@@ -47,7 +64,7 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
         list(rows.values()),
         note="separated after: empty where the budget of iterations was spent first",
     )
-    return {"": draw(charts)}, {"": table}, []
+    return {"": draw(charts)}, {"": table}, evidence(experiment, data, results)
 
 
 def run_row(job: Job, found: Result) -> Row:
@@ -56,6 +73,16 @@ def run_row(job: Job, found: Result) -> Row:
     count = facts["n_iter"] if facts["separated"] else None
     names = (describe(job.data, found), NAMES[job.method], job.step_size)
     return (*names, count, facts["n_iter"], round(accuracy, 4), facts["engine"], facts["seconds"])
+
+
+def caption(experiment: Experiment, data: Data) -> str:
+    """Which rows, which iterates, which marks."""
+    return (
+        f"{rows_caption(entries_of(experiment, data))} Every iterate up to the 20th is drawn, then each "
+        f"{100 * (GROWTH - 1):.0f} % later than the one before, and the last; what happens between two of them is not "
+        "seen. Both axes of errors are logarithmic, with a place for 0; they show what is below the axis of accuracy "
+        "too. A dot: every row is on its right side. A cross: the budget of iterations was spent first."
+    )
 
 
 def arrangement(experiment: Experiment) -> Hashable:
@@ -87,39 +114,86 @@ class Chart:
     metric: str
     lines: Sequence[Line]
 
+    @property
+    def methods(self) -> str:
+        """Their names."""
+        return ", ".join(dict.fromkeys(NAMES[line.method] for line in self.lines))
+
 
 def colour(line: Line) -> Any:
-    """Step sizes from small (dark) to large (light green), perceptrons in colours of their own."""
+    """Step sizes from small (cold) to large (warm), perceptrons in colours of their own."""
     if isinf(line.step_size):
         return COLOURS.get(line.method, "#000000")
     return shade((log10(line.step_size) + 3) / 5)  # 0.001 … 100
 
 
 def draw(charts: Sequence[Chart]) -> Figure:
-    """Panels in the paper's arrangement; the iteration axis is logarithmic, so that its first steps are seen too."""
-    figure, axes = new_figure(len(charts))
+    """Panels in the paper's arrangement; those of the same data, or of the same data and metric, share their axes.
+
+    The iteration axis is logarithmic, so that its first steps are seen too.
+    """
+    of_accuracy = sum(chart.metric == "accuracy" for chart in charts)
+    across = of_accuracy if 2 * of_accuracy == len(charts) > 2 else 2 if len(charts) == 4 else 3
+    figure, axes = new_figure(len(charts), across)
+    first: dict[Hashable, Axes] = {}
     for ax, chart in zip(axes, charts, strict=True):
         for line in chart.lines:
-            shown = line.x >= 1
-            style = DASHES.get(line.method, "-")
-            smooth = line.step_size < 1  # on top of those that swing, which would hide it
-            width, order = (1.6, 3) if smooth else (0.9, 2)
-            ax.plot(line.x[shown], line.y[shown], style, color=colour(line), label=line.label, lw=width, zorder=order)
-            if line.ended:
-                ax.plot(line.x[-1:], line.y[-1:], "o", color=colour(line), ms=4)
+            draw_line(ax, line)
         ax.set_xscale("log")
-        if chart.metric in LOGARITHMIC:
-            ax.set_yscale("symlog" if chart.metric == "errors" else "log")
-        elif chart.metric == "accuracy":
-            floor = min((float(np.quantile(line.y[line.x >= 1], 0.05)) for line in chart.lines), default=0.0)
-            ax.set_ylim(max(0.0, min(0.9, floor) - 0.05), 1.01)
-        ax.set_title(words(chart.title), fontsize=10)
+        if chart.metric == "errors":
+            ax.set_yscale("symlog", linthresh=1, linscale=0.4)  # logarithmic, with a place for 0
+        elif chart.metric in LOGARITHMIC:
+            ax.set_yscale("log")
+        if (other := first.setdefault(chart.title, ax)) is not ax:
+            ax.sharex(other)
+        if (other := first.setdefault((chart.title, chart.metric), ax)) is not ax:
+            ax.sharey(other)
         finish(ax, "iteration", LABELS[chart.metric])
-    axes[0].legend(fontsize=7, frameon=False, loc="best")
-    for ax, chart in zip(axes[1:], charts[1:], strict=True):
-        if [line.label for line in chart.lines] != [line.label for line in charts[0].lines]:
-            ax.legend(fontsize=7, frameon=False, loc="best")
+    for ax, chart in zip(axes, charts, strict=True):
+        alike = [line for one in charts if (one.title, one.metric) == (chart.title, chart.metric) for line in one.lines]
+        if chart.metric == "accuracy":
+            floor = min((float(np.quantile(line.y[line.x >= 1], 0.05)) for line in alike), default=0.0)
+            ax.set_ylim(max(0.0, min(0.9, floor) - 0.05), 1.01)
+        elif chart.metric == "errors":
+            ax.set_ylim(0, 1.5 * max((float(line.y[line.x >= 1].max(initial=1.0)) for line in alike), default=1.0))
+            ax.set_yticks([tick for tick in (0, 1, 10, 100, 1000, 10000) if tick <= ax.get_ylim()[1]])
+    entitle(figure, axes, charts)
+    legend_below(figure, axes, marks(charts))
     return figure
 
 
-KIND = Kind("curves", ("panels",), jobs, show, long_tables=True, arrangement=arrangement)
+def draw_line(ax: Axes, line: Line) -> None:
+    """One curve, with a mark at its end. Smooth ones are on top of those that swing, thin ones on top of wide ones."""
+    shown = line.x >= 1
+    style = "-" if line.method in COLOURS else DASHES.get(line.method, "-")
+    rank = 0.0 if isinf(line.step_size) else max(0.0, min(2.0, log10(line.step_size)))  # 1, 10, 100 may coincide
+    width, order = (1.4, 3.0) if line.step_size < 1 else (0.7 + 0.4 * rank, 2 - 0.1 * rank)
+    ax.plot(line.x[shown], line.y[shown], style, color=colour(line), label=line.label, lw=width, zorder=order)
+    mark, size = ("o", 4.0 + 1.5 * rank) if line.ended else ("x", 5.5)
+    ax.plot(line.x[-1:], line.y[-1:], mark, color=colour(line), ms=size, mew=1.4, clip_on=False, zorder=4 - 0.1 * rank)
+
+
+def entitle(figure: Figure, axes: Sequence[Axes], charts: Sequence[Chart]) -> None:
+    """The data above all panels where they are the same, else above each; methods above panels that differ in them."""
+    titles = {chart.title for chart in charts}
+    methods = {chart.methods for chart in charts}
+    if len(titles) == 1:
+        figure.suptitle(words(charts[0].title), fontsize=10)
+    seen = set()
+    for ax, chart in zip(axes, charts, strict=True):
+        title = chart.methods if len(titles) == 1 and len(methods) > 1 else chart.title if len(titles) > 1 else ""
+        if title and title not in seen:
+            ax.set_title(words(title), fontsize=9)
+        seen.add(title)
+
+
+def marks(charts: Sequence[Chart]) -> list[Any]:
+    """The legend's words about the marks that there are."""
+    from matplotlib.lines import Line2D
+
+    ended = {line.ended for chart in charts for line in chart.lines}
+    kinds = [(True, "o", "separated"), (False, "x", "budget spent")]
+    return [Line2D([], [], color="#555555", marker=m, ls="", ms=5, label=name) for k, m, name in kinds if k in ended]
+
+
+KIND = Kind("curves", ("panels",), jobs, show, long_tables=True, arrangement=arrangement, caption=caption)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.lab.figures import new_figure
+from separatrix.lab.figures import legend_below, new_figure
 from separatrix.lab.kinds.shared import Data, Kind, for_or_against, steps_of
 from separatrix.lab.results import Results, Shown
 from separatrix.lab.spec import DataEntry, Experiment, label
 from separatrix.lab.store import Job
-from separatrix.plot import DASHES, NAMES, PALETTE, finish, name_of
+from separatrix.plot import NAMES, PALETTE, finish, name_of
 from separatrix.reporting.statistics import slope
 from separatrix.reporting.table import Table
 from separatrix.walking.methods import TABLE
@@ -21,6 +21,7 @@ from separatrix.walking.methods import TABLE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MARKS = ("o", "s", "D", "^", "v")
 ALWAYS = 1 << 40  # worst-case runs end by their closed form
 
 
@@ -61,16 +62,25 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
 
 
 def draw(lines: Sequence[tuple[str, float, NDArray[Any], NDArray[Any]]]) -> Figure:
-    """Counts against n, both axes logarithmic."""
-    figure, (ax,) = new_figure(1)
+    """Counts against n, both axes logarithmic; marks of lines that coincide lie inside each other."""
+    figure, (ax,) = new_figure(1, width=5.0, height=3.6)
     for k, (method, gamma, sizes, counts) in enumerate(lines):
-        style, colour = "o" + DASHES.get(method, "-"), PALETTE[k % len(PALETTE)]
-        ax.plot(sizes, counts, style, color=colour, ms=3, lw=1.1, label=name_of(method, gamma))
+        (line,) = ax.plot(sizes, counts, color=PALETTE[k % len(PALETTE)], lw=1.6, label=name_of(method, gamma))
+        line.set_linestyle((3 * k, (3, 3 * (len(lines) - 1))))  # each in the gaps of the others
+        line.set(marker=MARKS[k % len(MARKS)], ms=3 + 2 * (len(lines) - k), mfc="none", mew=1.3)
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.legend(fontsize=7, frameon=False)
     finish(ax, "rows n", "iterations to separation")
+    legend_below(figure, [ax], columns=2)
     return figure
 
 
-KIND = Kind("growth", ("methods", "sizes"), jobs, show)
+def caption(experiment: Experiment, data: Data) -> str:
+    """What is drawn."""
+    return (
+        "The worst-case data: no rows are drawn at random. Methods with equal counts have their marks inside each "
+        "other and take turns along the line."
+    )
+
+
+KIND = Kind("growth", ("methods", "sizes"), jobs, show, caption=caption)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, isinf
 
 from separatrix.lab.jobs import Work
 from separatrix.lab.results import Results, Shown
-from separatrix.lab.spec import DataEntry, Experiment
+from separatrix.lab.spec import IMAGES, DataEntry, Experiment
 from separatrix.lab.store import Job, Result
+from separatrix.reporting.table import Row, Table
 from separatrix.walking.methods import TABLE
 
 ROWWISE = 50  # times the budget, for the row-at-a-time perceptron
@@ -29,6 +30,7 @@ class Kind:
     long_tables : whether its tables list runs: folded on the page, and not printed
     arrangement : how an experiment arranges its runs; those with the same runs in the same arrangement are shown as
         one. None: each is shown by itself
+    caption : what stands below its pictures: which rows, which iterates, which marks
     """
 
     name: str
@@ -39,6 +41,7 @@ class Kind:
     work: tuple[Work, ...] = ()
     long_tables: bool = False
     arrangement: Callable[[Experiment], Hashable] | None = None
+    caption: Callable[[Experiment, Data], str] | None = None
 
 
 def entries_of(experiment: Experiment, data: Data) -> list[DataEntry]:
@@ -76,3 +79,49 @@ def describe(entry: DataEntry, result: Result) -> str:
 def for_or_against(holds: bool) -> str:
     """The first words of a sentence of evidence."""
     return "For the claim" if holds else "Against the claim"
+
+
+def by_share(share: float, enough: float = 1.0) -> str:
+    """The same where a claim may hold in part: in all cases (or `enough` of them), in half or more, in fewer."""
+    return for_or_against(share >= enough) if share >= enough or share < 0.5 else "Partly for the claim"
+
+
+SCALINGS = {
+    "signed": "pixels in [-1, 1]",
+    "unit": "pixels in [0, 1]",
+    "standard": "pixels less their channel's mean, over its deviation",
+}
+
+
+def rows_in_words(entry: DataEntry, seeds: int = 0) -> str:
+    """Which rows were taken, and how they were scaled."""
+    scaled = f", {SCALINGS[entry.scaling]}" if entry.source in (*IMAGES, "digits") else ""
+    drawn = f"drawn at random, seeds 0 to {seeds - 1}" if seeds else "drawn at random, seed 0"
+    if entry.repeat > 1 or entry.fraction < 1:
+        which = f"{100 * entry.fraction:g} % of all rows, {drawn}, those of the {entry.repeated} class number"
+        return f"{which} {entry.repeat} times{scaled}"
+    if seeds:
+        return f"{f'{entry.rows:,}' if entry.rows else 'half of all'} rows {drawn}{scaled}"
+    first = f"the first {entry.rows:,} rows in file order" if entry.rows else "all rows in file order"
+    return first + (" (its classes alternate)" if entry.source == "eurosat" else "") + scaled
+
+
+def rows_caption(entries: Iterable[DataEntry], seeds: int = 0) -> str:
+    """The same for several data entries, those with the same words together."""
+    named: dict[str, list[str]] = {}
+    for entry in entries:
+        title = entry.title or entry.name
+        named.setdefault(rows_in_words(entry, seeds), []).append(title)
+    told = [f"{' and '.join(dict.fromkeys(titles))}: {words}" for words, titles in named.items()]
+    return f"Rows: {'; '.join(told)}."
+
+
+def listing(title: str, jobs: Iterable[Job], results: Results) -> Table:
+    """One line per run, for a file."""
+    rows: list[Row] = []
+    for job in dict.fromkeys(jobs):
+        count = results.count(job)
+        which = (job.data.title or job.data.name, job.seed, job.data.shuffle, job.method, job.step_size)
+        rows.append((*which, None if isinf(count) else int(count), job.limit))
+    names = ("data", "seed", "order", "method", "step size", "iterations", "budget")
+    return Table(f"{title}: every run", names, rows, listing=True)
