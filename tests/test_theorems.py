@@ -149,13 +149,15 @@ def test_an_intercept_is_one_more_column_of_ones(engine):
         assert a.theta == pytest.approx(b.theta, rel=1e-9, abs=1e-12)
 
 
-def test_theta0_is_divided_by_the_step_size_and_taken_as_it_is_at_infinity(engine):
+def test_theta0_is_divided_by_the_step_size(engine):
     X, y = planted(50, 4, 0.02, 5)
     theta0 = np.array([3.0, -1.0, 0.5, 2.0])
     Z = signed(X, y)
     for name, gamma, phi0 in (
         ("lr-gd", 4.0, theta0 / 4),
+        ("tempered-lr-gd", 4.0, theta0 / 4),
         ("batch-perceptron", None, theta0),
+        ("normalized-batch-perceptron", None, theta0),
         ("lr-gd", np.inf, theta0),
     ):
         method = parse_method(name, gamma)
