@@ -40,6 +40,7 @@ TABLE = {
     "perceptron": (False, False, True),
 }
 ORDERS = ("cyclic", "random", "most-wrong")
+POWER = 0.75  # the tempered methods' default
 
 
 @dataclass(frozen=True)
