@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf, isfinite, isinf, log, sqrt
+from operator import mul
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,6 +146,7 @@ def test_bad_powers_of_bounds_get_one_clear_sentence(power):
 
 POWERS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 GAMMAS = (0.1, 1.0, 100.0, inf)
+PERCEPTRONS = ("batch-perceptron", "normalized-batch-perceptron")
 
 
 def first_separating(Z, p, gamma, most):
@@ -228,6 +232,35 @@ def test_the_bound_is_the_largest_t_that_the_last_line_leaves():
         S = np.linspace(0, K * (1 + m + x), 100_001)
         largest = np.minimum(S, (1 + m + x) * S - S * S / K).max() / m
         assert bounds(n, 1.5, 0.5, step_size=gamma, power=p)["tempered-lr-gd"] == pytest.approx(largest, rel=1e-4)
+
+
+# Distinct rows, their multiplicities, R²/μ², and the iterations of the batch perceptron and of the normalized one.
+NEAR = [
+    ([(4, 7), (4, -7)], [999, 1], Fraction(65, 16), 255, 2),
+    ([(11, -12, 23), (13, 25, -5), (0, -13, -16)], [31, 18, 1], Fraction(1014274989, 66102002), 53, 5),
+    ([(25, -32, -4), (-7, 7, 39), (9, 19, -14)], [612, 387, 1], Fraction(3651345, 201601), 1195, 5),
+    ([(1, 10, 0), (1, -8, -6), (1, -1, 3)], [520, 479, 1], Fraction(101), 5706, 6),
+    ([(1, 10, 0), (1, -8, -6), (1, -1, 3)], [5204, 4795, 1], Fraction(101), 57_101, 6),
+    ([(1, -50, 4), (1, 49, 7), (1, 8, -6)], [560, 439, 1], Fraction(2517), 142_929, 464),
+]
+
+
+@pytest.mark.parametrize(("rows", "copies", "K", "count", "normalized"), NEAR)
+def test_the_data_of_the_page_come_as_near_the_bound_as_it_says(rows, copies, K, count, normalized):
+    gram = [[sum(a * b for a, b in zip(r, s, strict=True)) for s in rows] for r in rows]
+    margins, T = [sum(map(mul, copies, g)) for g in gram], 1  # of 2n φ_1, in whole numbers
+    while min(margins) <= 0:
+        pull = [2 * k * (m <= 0) for k, m in zip(copies, margins, strict=True)]
+        margins = [m + sum(map(mul, pull, g)) for m, g in zip(margins, gram, strict=True)]
+        T += 1
+    assert count == T
+    Z, y = np.repeat(np.array(rows, dtype=float), copies, axis=0), np.resize([1, -1], sum(copies))
+    R, n, X = np.linalg.norm(Z, axis=1).max(), sum(copies), Z * y[:, None]
+    assert (R / widest(Z)) ** 2 == pytest.approx(float(K), rel=1e-9)
+    assert [solve(X, y, name, max_iter=10**6).n_iter for name in PERCEPTRONS] == [count, normalized]
+    share = count / bounds(n, R, widest(Z))["batch-perceptron"]
+    line = f"| {n:,} | {round(float(K), 4):,g} | {count:,} | {count / n / float(K):.4f} | {share:.2f} |"
+    assert line in (Path(__file__).parent.parent / "docs" / "theory.md").read_text(encoding="utf-8")
 
 
 def test_worst_case_data_are_one_row_against_all_others():
