@@ -341,7 +341,7 @@ def _positive(name: str, value: Any) -> float:
 
 
 def _power(value: Any) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= 1:
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
         raise ValueError(f"power must be a number from 0 to 1, got {value!r}.")
     return float(value)
 
