@@ -205,6 +205,21 @@ def test_no_walk_is_longer_than_the_theorem_allows(block):
         assert (first_separating(Z, p, gamma, most.max()) <= most * (1 + 1e-9)).all()
 
 
+def test_every_batch_method_takes_as_many_steps_as_the_plain_walk():
+    rng = np.random.default_rng(9)
+    for name, gamma in [(name, gamma) for name in TABLE if name != "perceptron" for gamma in (1.0, inf)]:
+        if gamma < inf and "perceptron" in name:
+            continue
+        for power in POWERS if name.startswith("tempered") else [0.0 if name.startswith("normalized") else 1.0]:
+            for _ in range(5):
+                Z, R, mu = draw(rng, 20, 3, "spread")
+                most = bounds(20, R, mu, step_size=gamma, power=power)[name]
+                chosen = {"power": power} if name.startswith("tempered") else {}
+                y = np.resize([1, -1], 20)
+                run = solve(Z * y[:, None], y, name, step_size=gamma, max_iter=int(most) + 1, **chosen)
+                assert run.n_iter == first_separating(Z[None], np.array([power]), gamma, most)[0] <= most
+
+
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_every_line_of_the_proof_holds_at_every_step(gamma):
     rng = np.random.default_rng(8)
