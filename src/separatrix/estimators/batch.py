@@ -287,8 +287,8 @@ class NormalizedLogisticGD(LogisticClassifier):
 
         θ⁺ = θ + γ Σ_i w_i z_i / Σ_i w_i ,      w_i = σ(-z_iᵀθ) ,      z_i = y_i (x_i, b)
 
-    In the worst case it needs n times fewer iterations than `LogisticGD`, whose docstring has the table of the four
-    methods; `step_size=np.inf` is `NormalizedBatchPerceptron`.
+    Its bound on the iterations has no factor n; that of `LogisticGD` has one, and needs it on some data. The table of
+    the four methods is in that docstring; `step_size=np.inf` is `NormalizedBatchPerceptron`.
 
     Parameters
     ----------

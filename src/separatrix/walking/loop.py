@@ -1,6 +1,6 @@
 """The loop that makes runs: method x engine, stopping, recording, checkpoint → Run.
 
-A run stops on margins, never on the loss: with large step sizes the loss rises while the iterates get closer to a
+A run stops on margins, never on the loss: with large step sizes the loss can rise while the iterates get closer to a
 separator, which is the paper's second finding.
 
 Stepping, stopping, recording and saving of a run happen here and nowhere else. Two places step an engine by hand and
