@@ -26,6 +26,8 @@ NAMES = {
     "batch-perceptron": "Batch Perceptron",
     "normalized-batch-perceptron": "Normalized Batch Perceptron",
     "perceptron": "Perceptron",
+    "tempered-lr-gd": "Tempered LR+GD",
+    "tempered-batch-perceptron": "Tempered Batch Perceptron",
 }
 LABELS = {
     "accuracy": "accuracy",
@@ -36,8 +38,19 @@ LABELS = {
     "min_margin": "smallest margin / ‖θ‖",
     "sharpness": "largest eigenvalue of ∇²f(θ)",
 }
-COLOURS = {"batch-perceptron": "#000000", "normalized-batch-perceptron": "#D55E00", "perceptron": "#0072B2"}
-DASHES = {"normalized-lr-gd": "--", "normalized-batch-perceptron": "--", "perceptron": ":"}
+COLOURS = {
+    "batch-perceptron": "#000000",
+    "normalized-batch-perceptron": "#D55E00",
+    "perceptron": "#0072B2",
+    "tempered-batch-perceptron": "#009E73",
+}
+DASHES = {
+    "normalized-lr-gd": "--",
+    "normalized-batch-perceptron": "--",
+    "perceptron": ":",
+    "tempered-lr-gd": "-.",
+    "tempered-batch-perceptron": "-.",
+}
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
 # From small step sizes to large ones; any two are 34 apart in CIELAB to the red- and the green-blind too (viridis: 17).
 STEPS = ("#2D0A4E", "#3457C4", "#16A0C0", "#6CC08B", "#F2B134", "#C8102E")
