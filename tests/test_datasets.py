@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from separatrix.datasets import CIFAR_RECORD, CLASSES, VARIABLE, available, load, load_ten, places
-from separatrix.datasets.rows import standardised
+from separatrix.datasets.rows import mean_and_deviation, standardised
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(VARIABLE), reason=f"the image data sets are not here: {VARIABLE} is not set"
@@ -107,25 +107,42 @@ def test_eurosats_drawn_rows_are_those_of_its_file_order(eurosat):
     np.testing.assert_array_equal(labels, y[rows])
 
 
-def test_standard_pixels_have_mean_0_and_deviation_1_over_the_two_classes_whichever_rows_are_taken(mnist):
+def test_standard_pixels_are_by_the_constants_of_the_whole_training_set(mnist, cifar):
     unit, _ = load("mnist", scale="unit", data_dir=mnist)
-    X, _ = load("mnist", scale="standard", data_dir=mnist)
+    np.testing.assert_allclose(load("mnist", scale="standard", data_dir=mnist)[0], (unit - 0.1307) / 0.3081, rtol=1e-12)
+    ten, every = (load_ten("mnist", scale=s, dtype=np.float64, data_dir=mnist)[0] for s in ("standard", "unit"))
+    np.testing.assert_allclose(ten, (every - 0.1307) / 0.3081, rtol=1e-12)
+    folder, records = cifar
+    X, _ = load("cifar-10", scale="standard", data_dir=folder)
+    for k, (mean, deviation) in enumerate([(0.4914, 0.2470), (0.4822, 0.2435), (0.4465, 0.2616)]):
+        mine = records[:, 1 + 1024 * k : 1 + 1024 * (k + 1)] / 255
+        np.testing.assert_allclose(X[:, 1024 * k : 1024 * (k + 1)], (mine - mean) / deviation, rtol=1e-9)
+
+
+def test_the_pairs_own_mean_and_deviation_do_not_depend_on_which_rows_are_taken(mnist):
+    unit, _ = load("mnist", scale="unit", data_dir=mnist)
+    X, _ = load("mnist", scale="standard-pair", data_dir=mnist)
     np.testing.assert_allclose(X, (unit - unit.mean()) / unit.std(), rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(load("mnist", scale="standard", n=2, data_dir=mnist)[0], X[:2])
-    ten, _ = load_ten("mnist", scale="standard", dtype=np.float64, data_dir=mnist)
-    assert abs(ten.mean()) < 1e-12 and abs(ten.std() - 1) < 1e-12
+    np.testing.assert_array_equal(load("mnist", scale="standard-pair", n=2, data_dir=mnist)[0], X[:2])
 
 
 def test_each_channel_has_its_own_mean_and_deviation(cifar):
     folder, records = cifar
     pixels = records[:, 1:].astype(float)
-    X, _ = load("cifar-10", scale="standard", data_dir=folder)
+    X, _ = load("cifar-10", scale="standard-pair", data_dir=folder)
     for k in range(3):
         mine = pixels[:, 1024 * k : 1024 * (k + 1)]
         np.testing.assert_allclose(X[:, 1024 * k : 1024 * (k + 1)], (mine - mine.mean()) / mine.std(), rtol=1e-9)
-    turns = np.arange(12).reshape(2, 6).astype(np.uint8)  # as in a JPEG file
-    values = standardised(turns, turns, np.array([0, 1, 2, 0, 1, 2]), np.float64)
+    turns, channel = np.arange(12).reshape(2, 6).astype(np.uint8), np.array([0, 1, 2, 0, 1, 2])  # as in a JPEG file
+    values = standardised(turns, *mean_and_deviation(turns, channel), channel, np.float64)
     assert np.allclose(values.reshape(4, 3).mean(axis=0), 0) and np.allclose(values.reshape(4, 3).std(axis=0), 1)
+
+
+def test_what_cannot_be_scaled_so_is_one_sentence(mnist, tmp_path):
+    with pytest.raises(ValueError, match="of eurosat are in common use"):
+        load("eurosat", scale="standard", data_dir=tmp_path)
+    with pytest.raises(ValueError, match="is of two classes"):
+        load_ten("mnist", scale="standard-pair", data_dir=mnist)
 
 
 def test_the_test_part_is_read_where_there_is_one(mnist):

@@ -9,8 +9,10 @@ from math import inf
 import numpy as np
 import pytest
 
+from separatrix import solve
 from separatrix.lab.book import paper_book, parse_book
 from separatrix.lab.kinds import curves, evidence, jobs_of
+from separatrix.lab.kinds.powers import mean_share_wrong
 from separatrix.lab.kinds.shared import by_share, rows_in_words, walk_job
 from separatrix.lab.pieces import piece_of
 from separatrix.lab.reproduce import reproduce
@@ -162,6 +164,15 @@ def test_differences_of_exactly_zero_are_drawn_at_a_place_of_their_own(tmp_path)
     assert "equal to the last bit" in piece.caption
 
 
+def test_a_longer_run_of_another_experiment_shows_no_more_than_was_asked_for(tmp_path):
+    entry = {"kind": "alignment", "data": ["d"], "step_sizes": [1.0, 1e4]}
+    alone = shown(tmp_path / "a", **entry, iterations=5)
+    longer = shown(tmp_path / "b", **entry, iterations=60)
+    after = shown(tmp_path / "b", **entry, iterations=5)
+    assert alone.tables[""].rows == after.tables[""].rows != longer.tables[""].rows
+    assert alone.sentences == after.sentences
+
+
 def test_lines_of_equal_counts_have_marks_and_dashes_of_their_own(tmp_path):
     methods = ["normalized-batch-perceptron", "perceptron", "normalized-lr-gd"]
     (ax,) = shown(tmp_path, kind="growth", methods=methods, sizes=[10, 100], step_sizes=[100.0]).pictures[""].axes
@@ -191,9 +202,9 @@ def test_every_run_of_every_seed_is_in_a_file_and_not_on_the_page(tmp_path):
         parse_book(ENTRIES | {"mine": entry | {"counts": counts}}, "my.toml"), ["mine"], out=tmp_path, workers=1
     )
     rows = list(csv.reader((tmp_path / "tables" / "mine-seeds.csv").read_text(encoding="utf-8").splitlines()))
-    assert rows[0] == ["data", "seed", "order", "method", "step size", "iterations", "budget"]
+    assert rows[0] == ["data", "seed", "order", "method", "power", "step size", "iterations", "budget"]
     assert len(rows) == 7 and [row[1] for row in rows[1:]] == ["0", "0", "1", "1", "2", "2"]
-    middle = float(np.median([int(row[5]) for row in rows[1:] if row[3] == "lr-gd"]))
+    middle = float(np.median([int(row[6]) for row in rows[1:] if row[3] == "lr-gd"]))
     assert middle == report.pieces[0].tables[""].rows[1][2]
     assert not (tmp_path / "tables" / "mine-seeds.md").exists()
     assert len(report.tables) == 1
@@ -210,7 +221,7 @@ def test_wins_are_counted_within_each_subsample(tmp_path):
     (row,) = piece.tables[""].rows
     book = {name: [] for name in methods}
     for line in piece.tables["seeds"].rows:
-        book[line[3]].append(line[5])
+        book[line[3]].append(line[6])
     batch, normal = (np.array(book[name]) for name in methods)
     assert row[1:4] == ((normal < batch).sum(), (batch < normal).sum(), (batch == normal).sum())
     assert row[4] == np.median(normal) and row[6] == np.median(batch)
@@ -272,3 +283,42 @@ def test_the_medians_interval_is_made_of_order_statistics_and_covers():
         low, high = statistics.median_interval(rng.exponential(size=20))
         inside += low <= np.log(2) <= high
     assert inside >= 370
+
+
+# Powers
+
+
+def test_powers_are_measured_against_the_better_end(tmp_path):
+    powers = [0.0, 0.5, 0.75, 1.0]
+    piece = shown(tmp_path, kind="powers", data=["d"], methods=["tempered-batch-perceptron"], powers=powers, seeds=6)
+    ((_, wrong, *medians, best, gain),) = piece.tables[""].rows
+    counts = {power: [row[6] for row in piece.tables["seeds"].rows if row[4] == power] for power in powers}
+    assert medians == [np.median(counts[power]) for power in powers]
+    end = min(medians[0], medians[-1])
+    assert best == powers[int(np.argmin(medians))] and gain == pytest.approx(min(medians) / end)
+    assert 0 < wrong < 0.5
+    assert piece.sentences[0].startswith("For" if medians[2] <= end else "Against")
+    assert f"p = {best:g} on 1" in piece.sentences[-1]
+    ends = {"batch-perceptron": 1.0, "normalized-batch-perceptron": 0.0}
+    for seed in range(6):
+        rows = sample(replace(DIGITS, classes=None, rows=None), seed)
+        for method, power in ends.items():
+            assert solve(rows.X, rows.y, method).n_iter == counts[power][seed]
+
+
+def test_the_share_of_wrong_rows_is_a_mean_over_iterations_not_over_records():
+    walked = run(10, True, t=[0, 1, 2, 10], accuracy=[0.0, 0.5, 0.9, 1.0])
+    assert mean_share_wrong(walked) == pytest.approx((1.0 + 0.5 + 8 * 0.1) / 10)
+
+
+def test_a_power_is_part_of_what_identifies_a_run_and_runs_without_one_keep_their_names():
+    job = walk_job(DIGITS, None, "tempered-batch-perceptron", inf)
+    assert "power" not in job.describe() and job.name == "tempered-batch-perceptron"
+    half, other = (replace(job, power=power) for power in (0.5, 0.75))
+    assert half.name == "tempered-batch-perceptron-p0.5" and half.describe() != other.describe() != job.describe()
+
+
+def test_a_power_outside_0_to_1_is_one_sentence():
+    entry = {"kind": "powers", "title": "x", "data": ["d"], "methods": ["tempered-batch-perceptron"], "seeds": 2}
+    with pytest.raises(ValueError, match="powers are from 0 to 1, got 2"):
+        parse_book(ENTRIES | {"mine": entry | {"powers": [0, 2]}}, "my.toml")

@@ -15,8 +15,15 @@ from separatrix.datasets.places import VARIABLE, existing_folder, find
 from separatrix.datasets.read import CHANNELS, READERS, Pick, Pixels, images
 from separatrix.datasets.sources import SOURCES, Part, source_of
 
-Scale = Literal["signed", "unit", "standard"]
-SCALES: tuple[Scale, ...] = ("signed", "unit", "standard")
+Scale = Literal["signed", "unit", "standard", "standard-pair"]
+SCALES: tuple[Scale, ...] = ("signed", "unit", "standard", "standard-pair")
+# Mean and deviation of pixels/255 per channel over the whole training set, all ten classes, as they are in common use.
+# Those in use for EuroSAT differ from each other by a factor of two, so there are none.
+STANDARD = {
+    "mnist": ((0.1307,), (0.3081,)),
+    "fashion-mnist": ((0.2860,), (0.3530,)),
+    "cifar-10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
+}
 
 
 def load(
@@ -41,8 +48,10 @@ def load(
     seed : draws the rows without replacement from all rows of the two classes, in the order drawn: rows
         `default_rng(seed).permutation(N)[:n]` of the N in file order. So a smaller n is a prefix of a larger one
     part : "train" or "test", the official parts; EuroSAT has no test part
-    scale : "signed" maps a pixel x to 2x/255 - 1, "unit" to x/255, "standard" to (x - mean)/deviation, both of the
-        channel over all training images of the two classes, whichever rows and part are asked for
+    scale : "signed" maps a pixel x to 2x/255 - 1, "unit" to x/255, "standard" to (x/255 - mean)/deviation with the
+        constants in common use, those of the channel over the whole training set, all ten classes (not for EuroSAT,
+        where there are none that agree). "standard-pair": mean and deviation of the channel over all training images
+        of the two classes, whichever rows and part are asked for
     dtype : float64 or float32
     data_dir : the folder of the files; when not given, what the environment variable SEPARATRIX_DATA names, or else
         the user's cache folder, which `fetch` fills
@@ -55,13 +64,13 @@ def load(
     _check_part(part)
     if name == "eurosat" and part == "test":
         raise ValueError("EuroSAT has no official test part, got part='test'; take rows of part=\"train\".")
-    _check_scale(scale, dtype)
+    _check_scale(name, scale, dtype)
     folder = existing_folder(data_dir)
     pixels, labels = READERS[name](find(folder, source, part), part, pair, pick)
-    if scale == "standard":
+    if scale == "standard-pair":
         every, _ = READERS[name](find(folder, source, "train"), "train", pair, np.arange)
-        return standardised(pixels, every, CHANNELS.get(name), dtype), labels
-    return _pixel_values(scale, dtype)[pixels], labels
+        return standardised(pixels, *mean_and_deviation(every, CHANNELS.get(name)), CHANNELS.get(name), dtype), labels
+    return _scaled(name, pixels, scale, dtype), labels
 
 
 def load_ten(
@@ -74,19 +83,17 @@ def load_ten(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """All ten classes of "mnist" or "fashion-mnist": the 60,000 training or the 10,000 test images, as (X, y).
 
-    The options are those of `load`; "standard" takes mean and deviation of the training images of all ten. The test
-    images are in t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz beside the training images.
+    The options are those of `load`, without "standard-pair". The test images are in t10k-images-idx3-ubyte.gz and
+    t10k-labels-idx1-ubyte.gz beside the training images.
     """
     if name not in ("mnist", "fashion-mnist"):
         raise ValueError(f'ten classes are read of "mnist" and "fashion-mnist", got {name!r}.')
     _check_part(part)
-    _check_scale(scale, dtype)
-    folder = existing_folder(data_dir)
-    pictures, labels = images(find(folder, source_of(name), part))
-    if scale == "standard":
-        every, _ = images(find(folder, source_of(name), "train"))
-        return standardised(pictures, every, None, dtype), labels.astype(np.int64)
-    return _pixel_values(scale, dtype)[pictures], labels.astype(np.int64)
+    _check_scale(name, scale, dtype)
+    if scale == "standard-pair":
+        raise ValueError('scale="standard-pair" is of two classes, got it for ten; take "standard".')
+    pictures, labels = images(find(existing_folder(data_dir), source_of(name), part))
+    return _scaled(name, pictures, scale, dtype), labels.astype(np.int64)
 
 
 def available(data_dir: str | os.PathLike[str] | None = None) -> list[str]:
@@ -142,30 +149,53 @@ def _check_part(part: str) -> None:
         raise ValueError(f'part must be "train" or "test", got {part!r}.')
 
 
-def _check_scale(scale: str, dtype: DTypeLike) -> None:
+def _check_scale(name: str, scale: str, dtype: DTypeLike) -> None:
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}.")
+    if scale == "standard" and name not in STANDARD:
+        raise ValueError(
+            f'no mean and deviation of {name} are in common use, got scale="standard"; take "standard-pair".'
+        )
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {np.dtype(dtype)}.")
 
 
-def _pixel_values(scale: str, dtype: DTypeLike) -> NDArray[Any]:
-    """The value of each of the 256 pixels; computed in float64, rounded once."""
+def _scaled(name: str, pixels: Pixels, scale: str, dtype: DTypeLike) -> NDArray[Any]:
+    """The value of each pixel, where it does not depend on the other rows; computed in float64, rounded once."""
     x = np.arange(256.0)
-    return (2 * x / 255 - 1 if scale == "signed" else x / 255).astype(dtype)
+    if scale == "standard":
+        means, deviations = STANDARD[name]
+        pixel = [255 * mean for mean in means], [255 * deviation for deviation in deviations]
+        return standardised(pixels, *pixel, CHANNELS.get(name), dtype)
+    return (2 * x / 255 - 1 if scale == "signed" else x / 255).astype(dtype)[pixels]
 
 
-def standardised(pixels: Pixels, every: Pixels, channel: NDArray[np.intp] | None, dtype: DTypeLike) -> NDArray[Any]:
-    """(x - mean)/deviation of each pixel, both of its channel over the images `every`; `channel` names each column's.
+def mean_and_deviation(pixels: Pixels, channel: NDArray[np.intp] | None) -> tuple[list[float], list[float]]:
+    """Of each channel over these images; `channel` names each column's.
 
     Sums of pixels and of their squares are whole numbers, so no order of adding shows in the result.
     """
     of = np.zeros(pixels.shape[1], dtype=np.intp) if channel is None else channel
-    values = np.empty(pixels.shape, dtype=dtype)
+    means, deviations = [], []
     for k in range(int(of.max()) + 1):
-        often = np.bincount(every[:, of == k].ravel(), minlength=256)
-        x, n = np.arange(256), int(often.sum())
-        first, second = int(often @ x), int(often @ x**2)
-        deviation = sqrt(n * second - first**2) / n
-        values[:, of == k] = ((x - first / n) / (deviation or 1.0)).astype(dtype)[pixels[:, of == k]]
+        often, x = np.bincount(pixels[:, of == k].ravel(), minlength=256), np.arange(256)
+        n, first, second = int(often.sum()), int(often @ x), int(often @ x**2)
+        means.append(first / n)
+        deviations.append(sqrt(n * second - first**2) / n or 1.0)
+    return means, deviations
+
+
+def standardised(
+    pixels: Pixels,
+    means: Sequence[float],
+    deviations: Sequence[float],
+    channel: NDArray[np.intp] | None,
+    dtype: DTypeLike,
+) -> NDArray[Any]:
+    """(x - mean)/deviation of each pixel, both of its channel."""
+    of = np.zeros(pixels.shape[1], dtype=np.intp) if channel is None else channel
+    values = np.empty(pixels.shape, dtype=dtype)
+    for k, (mean, deviation) in enumerate(zip(means, deviations, strict=True)):
+        table = ((np.arange(256.0) - mean) / deviation).astype(dtype)
+        values[:, of == k] = table[pixels[:, of == k]]
     return values

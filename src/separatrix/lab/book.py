@@ -165,6 +165,9 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
         if name not in rows:
             hint = did_you_mean(name, rows)
             raise ValueError(f"{where}: a ratio names {name!r}{hint}; counts are: {', '.join(rows)}.")
+    for power in experiment.powers:
+        if not 0 <= power <= 1:
+            raise ValueError(f"{where}: powers are from 0 to 1, got {power!r}.")
     for n in experiment.sizes:
         if _whole(n, f"{where}, sizes") < 2:
             raise ValueError(f"{where}: sizes start at 2, got {n}.")
@@ -195,7 +198,7 @@ def _fields(kind: type[Any], entry: Any, where: str, without: tuple[str, ...] = 
         whole_as_float = float in wanted and isinstance(value, int) and not isinstance(value, bool)
         given = float(value) if whole_as_float and int not in wanted else value
         given = tuple(given) if isinstance(given, list) else given
-        if name == "step_sizes" and isinstance(given, tuple):
+        if name in ("step_sizes", "powers") and isinstance(given, tuple):
             given = tuple(float(g) if isinstance(g, int | float) else g for g in given)
         if not isinstance(given, wanted) or isinstance(given, bool) and bool not in wanted:
             words = " or ".join(t.__name__ for t in wanted if t is not type(None)).replace("tuple", "list")

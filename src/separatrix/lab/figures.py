@@ -14,6 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "pdf", "png")
@@ -30,6 +31,15 @@ def new_figure(panels: int, across: int = 3, width: float = 3.3, height: float =
     for ax in axes[panels:]:
         ax.set_axis_off()
     return figure, axes[:panels]
+
+
+def few_ticks(axis: Axis, at: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
+    """Powers of ten times these on a logarithmic axis, written out; matplotlib's own overlap on a short one."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axis.set_major_locator(LogLocator(subs=at))
+    axis.set_major_formatter(lambda value, place: f"{value:g}")
+    axis.set_minor_locator(NullLocator())
 
 
 def legend_below(figure: Figure, axes: Sequence[Axes], more: Sequence[Artist] = (), columns: int = 3) -> None:

@@ -56,7 +56,7 @@ def on_columns(rows: HeldRows, method: Method) -> bool:
 
 def walk(job: Job, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """One run with its trace; it continues from the checkpoint of an interrupted one."""
-    method = parse_method(job.method, job.step_size)
+    method = parse_method(job.method, job.step_size, power=job.power)
     if on_columns(rows, method):
         fill_columns(rows)
     run = Walk(

@@ -34,6 +34,7 @@ SECTIONS = (
     ("finding", "The three findings"),
     ("table", "Table 1"),
     ("figure", "Figures"),
+    ("powers", "Between the two normalisations"),
     ("theory", "Theory beside measurement"),
     ("separability", "Separability"),
 )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from separatrix.data.files import labelled
 from separatrix.data.memory import HeldRows, hold
 from separatrix.datasets import load
-from separatrix.datasets.rows import Scale, standardised
+from separatrix.datasets.rows import Scale, mean_and_deviation, standardised
 from separatrix.lab.spec import IMAGES, MADE, DataEntry
 from separatrix.theory import two_samples, worst_case
 
@@ -110,9 +110,10 @@ def everything(
 
         pixels, labels = load_digits(return_X_y=True)
         rows = np.isin(labels, classes or DIGITS)
-        if scaling == "standard":
-            whole = pixels[rows].astype(np.uint8)
-            return standardised(whole, whole, None, np.float64), labels[rows]
+        if scaling.startswith("standard"):
+            whole = pixels.astype(np.uint8)
+            known = mean_and_deviation(whole if scaling == "standard" else whole[rows], None)
+            return standardised(whole[rows], *known, None, np.float64), labels[rows]
         unit = pixels[rows] / 16  # pixels are 0 … 16
         return (2 * unit - 1 if scaling == "signed" else unit), labels[rows]
     if source in IMAGES:

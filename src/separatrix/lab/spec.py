@@ -43,7 +43,7 @@ class DataEntry:
         number as weight), "two-samples", or a file
     target : the label column, where `source` is a table
     rows : the first so many, or with a seed so many at random; all when not given
-    scaling : of pixels, as in `datasets.load`: "signed", "unit" or "standard"
+    scaling : of pixels, as in `datasets.load`: "signed", "unit", "standard" or "standard-pair"
     fraction, repeat : the appendix's imbalance: keep this part of all rows, then take one class so many times,
     repeated : that class, "larger" or "smaller" by its number
     shuffle : a seed, by which the rows, once chosen, are put in another order
@@ -145,6 +145,7 @@ class Experiment:
         "limit" (the largest step walks like the batch perceptron) or "ahead" (one method needs fewer iterations)
     ahead, ahead_on : the method that is said to need fewer iterations, and on how many of the data at least
     large : step sizes from here on are looked at alone too
+    powers : of a tempered method, from 0 to 1
     """
 
     id: str
@@ -165,6 +166,7 @@ class Experiment:
     ahead: str = ""
     ahead_on: int = 0
     large: float = 0.0
+    powers: tuple[float, ...] = ()
 
     def names(self) -> tuple[str, ...]:
         """The data entries it needs."""

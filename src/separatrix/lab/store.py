@@ -39,6 +39,7 @@ class Job:
     seed : of the random subsample, None for the first rows
     method, step_size : where the work has them
     limit : iterations at most
+    power : of a tempered method
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Job:
     method: str = ""
     step_size: float = inf
     limit: int = 0
+    power: float | None = None
 
     @property
     def name(self) -> str:
@@ -54,6 +56,7 @@ class Job:
         if not self.method:
             return self.kind
         run = self.method if np.isinf(self.step_size) else f"{self.method}-{self.step_size:g}"
+        run += "" if self.power is None else f"-p{self.power:g}"
         return run if self.kind == "walk" else f"{self.kind}-{run}"
 
     @property
@@ -68,6 +71,7 @@ class Job:
         source = rows["digest"] or rows["source"]
         order = {} if self.data.shuffle is None else {"shuffle": self.data.shuffle}  # absent from older results
         step = "inf" if np.isinf(self.step_size) else float(self.step_size).hex()
+        power = {} if self.power is None else {"power": float(self.power).hex()}
         return {
             "format": FORMAT,
             "kind": self.kind,
@@ -75,6 +79,7 @@ class Job:
             "seed": self.seed,
             "method": self.method,
             "step size": step,
+            **power,
         }
 
 

@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from separatrix.lab.jobs import WALK, Work
-from separatrix.lab.kinds import alignment, counts, curves, growth, orders, ranks, scalings, theory, verdict, wins
+from separatrix.lab.kinds import (
+    alignment,
+    counts,
+    curves,
+    growth,
+    orders,
+    powers,
+    ranks,
+    scalings,
+    theory,
+    verdict,
+    wins,
+)
 from separatrix.lab.kinds.shared import Kind
 from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job
@@ -21,6 +33,7 @@ KINDS: dict[str, Kind] = {
         scalings.KIND,
         wins.KIND,
         orders.KIND,
+        powers.KIND,
         alignment.KIND,
         ranks.KIND,
         growth.KIND,

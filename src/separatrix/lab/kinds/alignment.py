@@ -77,7 +77,7 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
         for gamma in experiment.step_sizes:
             found = results[align_job(experiment, entry, gamma)]
             title = describe(entry, found)
-            t, apart, parted = found.columns["iteration"], found.columns["apart"], found.facts["parted"]
+            t, apart, parted = within(found, experiment.iterations)
             lines.append((gamma, t, apart, parted))
             picked = [float(apart[k]) for k in (1, 10, 100) if k < len(apart)]
             rows.append((title, gamma, *picked, float(apart[-1]), float(apart.max()), parted))
@@ -103,6 +103,13 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     return {"": draw(panels)}, {"": table}, [sentence]
 
 
+def within(found: Result, iterations: int) -> tuple[NDArray[Any], NDArray[Any], int | None]:
+    """The first so many iterations; the result may be of a longer run that another experiment asked for."""
+    kept, parted = slice(iterations + 1), found.facts["parted"]
+    part = None if parted is None or parted > iterations else int(parted)
+    return found.columns["iteration"][kept], found.columns["apart"][kept], part
+
+
 def draw(panels: Sequence[tuple[str, Sequence[tuple[float, NDArray[Any], NDArray[Any], int | None]]]]) -> Figure:
     """‖θ_t/γ - θ̂_t‖/‖θ̂_t‖ by step size, one panel per data set; a dot where the wrong sets part."""
     figure, axes = new_figure(len(panels), across=2)
@@ -110,8 +117,8 @@ def draw(panels: Sequence[tuple[str, Sequence[tuple[float, NDArray[Any], NDArray
         for k, (gamma, t, apart, parted) in enumerate(lines):
             shown, colour = t >= 1, shade(k / max(len(lines) - 1, 1))
             name = f"γ = {gamma:g}" if gamma < 1000 else f"γ = 10$^{{{log10(gamma):g}}}$"
-            width = 0.8 + 0.4 * (k == len(lines) - 1)
-            ax.plot(t[shown], apart[shown], color=colour, lw=width, label=name, clip_on=False)
+            width, order = 0.8 + 0.3 * k, 3 - 0.1 * k  # thin lines on top of wide ones: some coincide
+            ax.plot(t[shown], apart[shown], color=colour, lw=width, label=name, clip_on=False, zorder=order)
             if parted is not None:
                 ax.plot([parted], [apart[parted]], "o", color=colour, ms=4.5, zorder=4, clip_on=False)
         ax.set_xscale("log")

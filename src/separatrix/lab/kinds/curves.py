@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isinf, log10
+from math import floor, isinf, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,11 +152,17 @@ def draw(charts: Sequence[Chart]) -> Figure:
     for ax, chart in zip(axes, charts, strict=True):
         alike = [line for one in charts if (one.title, one.metric) == (chart.title, chart.metric) for line in one.lines]
         if chart.metric == "accuracy":
-            floor = min((float(np.quantile(line.y[line.x >= 1], 0.05)) for line in alike), default=0.0)
-            ax.set_ylim(max(0.0, min(0.9, floor) - 0.05), 1.01)
+            lowest = min((float(np.quantile(line.y[line.x >= 1], 0.05)) for line in alike), default=0.0)
+            ax.set_ylim(max(0.0, min(0.9, lowest) - 0.05), 1.01)
         elif chart.metric == "errors":
-            ax.set_ylim(0, 1.5 * max((float(line.y[line.x >= 1].max(initial=1.0)) for line in alike), default=1.0))
-            ax.set_yticks([tick for tick in (0, 1, 10, 100, 1000, 10000) if tick <= ax.get_ylim()[1]])
+            values = np.concatenate([line.y[line.x >= 1] for line in alike] or [np.ones(1)])
+            low = 10.0 ** floor(log10(values.min())) if values.min() >= 10 else 0.0  # none came near 0
+            high = 1.5 * float(max(values.max(), 1.0))
+            ax.set_ylim(low, high)
+            each = (1, 2, 5) if 0 < high < 10 * low else (1,)  # less than a decade
+            ticks = [0, *(times * 10**power for power in range(6) for times in each)]
+            ticks = [tick for tick in ticks if low <= tick <= high]
+            ax.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
     entitle(figure, axes, charts)
     legend_below(figure, axes, marks(charts))
     return figure
@@ -166,8 +172,8 @@ def draw_line(ax: Axes, line: Line) -> None:
     """One curve, with a mark at its end. Smooth ones are on top of those that swing, thin ones on top of wide ones."""
     shown = line.x >= 1
     style = "-" if line.method in COLOURS else DASHES.get(line.method, "-")
-    rank = 0.0 if isinf(line.step_size) else max(0.0, min(2.0, log10(line.step_size)))  # 1, 10, 100 may coincide
-    width, order = (1.4, 3.0) if line.step_size < 1 else (0.7 + 0.4 * rank, 2 - 0.1 * rank)
+    rank = 1.0 if isinf(line.step_size) else max(0.0, min(2.0, log10(line.step_size)))  # 1, 10, 100 may coincide
+    width, order = (1.1, 3.0) if line.step_size < 1 else (0.7 + 0.25 * rank, 2 - 0.1 * rank)
     ax.plot(line.x[shown], line.y[shown], style, color=colour(line), label=line.label, lw=width, zorder=order)
     mark, size = ("o", 4.0 + 1.5 * rank) if line.ended else ("x", 5.5)
     ax.plot(line.x[-1:], line.y[-1:], mark, color=colour(line), ms=size, mew=1.4, clip_on=False, zorder=4 - 0.1 * rank)

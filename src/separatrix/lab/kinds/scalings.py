@@ -20,10 +20,10 @@ from separatrix.lab.kinds.shared import (
     walk_job,
 )
 from separatrix.lab.results import Results, Shown
-from separatrix.lab.spec import Count, DataEntry, Experiment
+from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job
 from separatrix.plot import NAMES, PALETTE, finish, name_of, words
-from separatrix.reporting.statistics import Counts, in_percent, median_ratio, quantile, rank_of
+from separatrix.reporting.statistics import Counts, in_percent, median_ratio, quantile, rank_of, ratio_ends
 from separatrix.reporting.table import Row, Table
 
 if TYPE_CHECKING:
@@ -87,11 +87,18 @@ def ratio_table(
         for entry in entries:
             counts = found[entry.slug]
             middle, low, high = median_ratio(counts[r.slower], counts[r.faster])
-            printed = r.claimed if comparable else None
-            rows.append((f"{r.slower} / {r.faster}", SCALINGS[entry.scaling], middle, (low, high), printed))
+            share, p = rank_of(r.claimed, ratio_ends(counts[r.slower], counts[r.faster])[0])
+            beside = (r.claimed, in_percent(share), p) if comparable else ()
+            rows.append((f"{r.slower} / {r.faster}", SCALINGS[entry.scaling], middle, (low, high), *beside))
     return Table(
         f"{experiment.title}: ratios within each subsample",
-        ("iterations", "scaling", "median", "95 % interval", "paper"),
+        (
+            "iterations",
+            "scaling",
+            "median",
+            "95 % interval",
+            *(("paper", "subsamples below it", "p") if comparable else ()),
+        ),
         rows,
         note="interval: of the median, bootstrap over subsamples, both methods of a subsample drawn together",
     )
@@ -102,10 +109,16 @@ def what_ranks_tell(experiment: Experiment, entries: Sequence[DataEntry], found:
     printed = [c for c in experiment.counts if c.printed is not None]
     told, against = [], []
     for entry in entries:
-        p, worst = min(((rank(c, found[entry.slug]), c.label) for c in printed), key=lambda pair: pair[0])
+        counts = found[entry.slug]
+        ranks = [(rank_of(float(c.printed or 0), counts[c.label])[1], f"the count of {c.label}") for c in printed]
+        for r in experiment.ratios:
+            ratios, _ = ratio_ends(counts[r.slower], counts[r.faster])
+            ranks.append((rank_of(r.claimed, ratios)[1], f"the ratio of {r.slower} to {r.faster}"))
+        p, worst = min(ranks)
         told.append(f"{SCALINGS[entry.scaling]}: p = {p:.2g} ({worst})")
-        if min(1.0, p * len(printed)) <= LEVEL:
+        if p * len(ranks) <= LEVEL:
             against.append(SCALINGS[entry.scaling])
+    looked = len(printed) + len(experiment.ratios)
     kept = len(entries) - len(against)
     verdict = (
         f"The ranks speak against {' and '.join(against)}"
@@ -114,15 +127,9 @@ def what_ranks_tell(experiment: Experiment, entries: Sequence[DataEntry], found:
     )
     rest = f", and do not tell the other {kept} apart" if against and kept > 1 else ""
     return (
-        f"{verdict}{rest}. The most extreme of the {len(printed)} counts, with {', '.join(told)}; for {len(printed)} "
-        f"ranks looked at, p has to be below {LEVEL / len(printed):.2g} to count. The paper's counts are runs on one "
-        "subsample, not independent values."
+        f"{verdict}{rest}. The most extreme of {looked} ranks, with {'; '.join(told)}; one of {looked} has to have p "
+        f"below {LEVEL / looked:.2g} to count. The paper's counts are runs on one subsample, not independent values."
     )
-
-
-def rank(c: Count, counts: dict[str, Counts]) -> float:
-    """The p-value of the paper's count."""
-    return rank_of(float(c.printed or 0), counts[c.label])[1]
 
 
 def draw(

@@ -89,7 +89,8 @@ def by_share(share: float, enough: float = 1.0) -> str:
 SCALINGS = {
     "signed": "pixels in [-1, 1]",
     "unit": "pixels in [0, 1]",
-    "standard": "pixels less their channel's mean, over its deviation",
+    "standard": "pixels by mean and deviation of all ten classes",
+    "standard-pair": "pixels by mean and deviation of the two classes",
 }
 
 
@@ -98,8 +99,8 @@ def rows_in_words(entry: DataEntry, seeds: int = 0) -> str:
     scaled = f", {SCALINGS[entry.scaling]}" if entry.source in (*IMAGES, "digits") else ""
     drawn = f"drawn at random, seeds 0 to {seeds - 1}" if seeds else "drawn at random, seed 0"
     if entry.repeat > 1 or entry.fraction < 1:
-        which = f"{100 * entry.fraction:g} % of all rows, {drawn}, those of the {entry.repeated} class number"
-        return f"{which} {entry.repeat} times{scaled}"
+        often = f", those of the {entry.repeated} class number {entry.repeat} times" if entry.repeat > 1 else ""
+        return f"{100 * entry.fraction:g} % of all rows, {drawn}{often}{scaled}"
     if seeds:
         return f"{f'{entry.rows:,}' if entry.rows else 'half of all'} rows {drawn}{scaled}"
     first = f"the first {entry.rows:,} rows in file order" if entry.rows else "all rows in file order"
@@ -121,7 +122,7 @@ def listing(title: str, jobs: Iterable[Job], results: Results) -> Table:
     rows: list[Row] = []
     for job in dict.fromkeys(jobs):
         count = results.count(job)
-        which = (job.data.title or job.data.name, job.seed, job.data.shuffle, job.method, job.step_size)
+        which = (job.data.title or job.data.name, job.seed, job.data.shuffle, job.method, job.power, job.step_size)
         rows.append((*which, None if isinf(count) else int(count), job.limit))
-    names = ("data", "seed", "order", "method", "step size", "iterations", "budget")
+    names = ("data", "seed", "order", "method", "power", "step size", "iterations", "budget")
     return Table(f"{title}: every run", names, rows, listing=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from separatrix.lab.figures import new_figure
+from separatrix.lab.figures import few_ticks, new_figure
 from separatrix.lab.kinds.shared import (
     Data,
     Kind,
@@ -127,10 +127,7 @@ def draw(lines: Sequence[tuple[str, Counts]], names: Sequence[str]) -> Figure:
             ax.plot([middle, middle], [k - 0.3, k + 0.3], color=PALETTE[1], lw=2)
     ax.axvline(1.0, color="black", lw=0.6)
     ax.set_xscale("log")
-    low, high = ax.get_xlim()
-    ticks = [t for t in (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0) if low <= t <= high]
-    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    ax.minorticks_off()
+    few_ticks(ax.xaxis, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
     ax.set_yticks(range(len(lines)), [words(title) for title, _ in lines])
     ax.set_ylim(len(lines) - 0.5, -0.5)
     finish(ax, words(f"iterations of {names[1]} / {names[0]}"), "")
