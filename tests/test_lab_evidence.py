@@ -322,3 +322,16 @@ def test_a_power_outside_0_to_1_is_one_sentence():
     entry = {"kind": "powers", "title": "x", "data": ["d"], "methods": ["tempered-batch-perceptron"], "seeds": 2}
     with pytest.raises(ValueError, match="powers are from 0 to 1, got 2"):
         parse_book(ENTRIES | {"mine": entry | {"powers": [0, 2]}}, "my.toml")
+
+
+def test_several_values_of_one_subsample_are_judged_together():
+    rng = np.random.default_rng(0)
+    p = []
+    for _ in range(600):
+        shared = rng.normal(size=(40, 1))
+        rows = shared + 0.3 * rng.normal(size=(40, 4))  # columns that depend on each other
+        p.append(statistics.joint_p(rows[0], rows[1:]))
+    for level in (0.05, 0.2, 0.5):
+        assert np.mean(np.array(p) <= level) <= level + 3 * (level / 600) ** 0.5
+        assert np.mean(np.array(p) <= level) >= level - 0.03 - 3 * (level / 600) ** 0.5
+    assert statistics.joint_p(np.array([9.0, 0.5]), np.linspace(0, 1, 40).reshape(20, 2)) == 3 / 21  # first and last

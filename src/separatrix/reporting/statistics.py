@@ -49,6 +49,20 @@ def rank_of(value: float, counts: Counts) -> tuple[float, float]:
     return share, min(1.0, 2 * (min(below, above) + 1) / (n + 1))
 
 
+def joint_p(values: Counts, subsamples: NDArray[np.float64]) -> float:
+    """The p-value of several values of one more subsample together, one per column of `subsamples`.
+
+    All rows are ranked column by column, and the largest distance of a row's ranks from the middle is held against that
+    of all others. Were the row drawn as the others are, each place would be equally likely, however columns depend on
+    each other.
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.vstack([values, subsamples]), axis=0)
+    extreme = np.abs(ranks - (len(ranks) + 1) / 2).max(axis=1)
+    return float((extreme >= extreme[0]).mean())
+
+
 def ratio_ends(slower: Counts, faster: Counts) -> tuple[Counts, Counts]:
     """slower/faster within each subsample as the two ends of what is known: they differ where both were censored."""
     with np.errstate(invalid="ignore", divide="ignore"):

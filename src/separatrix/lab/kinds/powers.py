@@ -13,10 +13,10 @@ from separatrix.lab.figures import few_ticks, legend_below, new_figure
 from separatrix.lab.kinds.shared import (
     Data,
     Kind,
+    by_share,
     describe,
     distinct,
     entries_of,
-    for_or_against,
     listing,
     rows_caption,
     seeds_of,
@@ -137,9 +137,9 @@ def sentences(sweeps: Sequence[Sweep], experiment: Experiment) -> list[str]:
         rest = f"; not on {', '.join(worse)}" if worse else ""
         middle = float(np.median(list(ratios.values())))
         found.append(
-            f"{for_or_against(not worse)}: at p = {POWER:g}, the default, the median is at most that of the better end "
-            f"on {len(sweeps) - len(worse)} of {len(sweeps)} data sets{rest}; in the median over the data sets it is "
-            f"{middle:.2f} times that of the better end, {min(ratios.values()):.2f} at best."
+            f"{by_share(1 - len(worse) / len(sweeps))}: at p = {POWER:g}, the default, the median is at most that of "
+            f"the better end on {len(sweeps) - len(worse)} of {len(sweeps)} data sets{rest}; in the median over the "
+            f"data sets it is {middle:.2f} times that of the better end, {min(ratios.values()):.2f} at best."
         )
         clear = [
             f"{one.title} (p = {one.best:g}, {one.median(one.best):,.0f} against {one.median(POWER):,.0f})"
@@ -168,8 +168,8 @@ def sentences(sweeps: Sequence[Sweep], experiment: Experiment) -> list[str]:
 def draw(sweeps: Sequence[Sweep], experiment: Experiment) -> Figure:
     """Left: medians over p in units of the better end, with intervals; right: the best p by share of wrong rows."""
     figure, (left, right) = new_figure(2, 2, width=4.0, height=3.8)
-    by_share = sorted(sweeps, key=lambda one: one.wrong)
-    for k, one in enumerate(by_share):
+    ordered = sorted(sweeps, key=lambda one: one.wrong)
+    for k, one in enumerate(ordered):
         colour = shade(k / max(len(sweeps) - 1, 1))
         shift = 0.004 * (k - len(sweeps) / 2)  # bars beside each other
         draw_sweep(left, one, colour, shift)

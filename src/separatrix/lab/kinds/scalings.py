@@ -23,7 +23,7 @@ from separatrix.lab.results import Results, Shown
 from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job
 from separatrix.plot import NAMES, PALETTE, finish, name_of, words
-from separatrix.reporting.statistics import Counts, in_percent, median_ratio, quantile, rank_of, ratio_ends
+from separatrix.reporting.statistics import Counts, in_percent, joint_p, median_ratio, quantile, rank_of, ratio_ends
 from separatrix.reporting.table import Row, Table
 
 if TYPE_CHECKING:
@@ -105,20 +105,20 @@ def ratio_table(
 
 
 def what_ranks_tell(experiment: Experiment, entries: Sequence[DataEntry], found: dict[str, dict[str, Counts]]) -> str:
-    """The most extreme rank under each scaling, held against it where p times the number of ranks is small."""
+    """How extreme the paper's counts and ratios are together under each scaling, and what that speaks against."""
     printed = [c for c in experiment.counts if c.printed is not None]
+    names = [c.label for c in printed] + [f"{r.slower} / {r.faster}" for r in experiment.ratios]
+    theirs = np.array([float(c.printed or 0) for c in printed] + [r.claimed for r in experiment.ratios])
     told, against = [], []
     for entry in entries:
         counts = found[entry.slug]
-        ranks = [(rank_of(float(c.printed or 0), counts[c.label])[1], f"the count of {c.label}") for c in printed]
-        for r in experiment.ratios:
-            ratios, _ = ratio_ends(counts[r.slower], counts[r.faster])
-            ranks.append((rank_of(r.claimed, ratios)[1], f"the ratio of {r.slower} to {r.faster}"))
-        p, worst = min(ranks)
-        told.append(f"{SCALINGS[entry.scaling]}: p = {p:.2g} ({worst})")
-        if p * len(ranks) <= LEVEL:
+        columns = [counts[c.label] for c in printed]
+        columns += [ratio_ends(counts[r.slower], counts[r.faster])[0] for r in experiment.ratios]
+        alone = [rank_of(value, column)[1] for value, column in zip(theirs, columns, strict=True)]
+        p = joint_p(theirs, np.array(columns).T)
+        told.append(f"{SCALINGS[entry.scaling]}: {p:.2g} (alone {min(alone):.2g}, {names[int(np.argmin(alone))]})")
+        if p <= LEVEL:
             against.append(SCALINGS[entry.scaling])
-    looked = len(printed) + len(experiment.ratios)
     kept = len(entries) - len(against)
     verdict = (
         f"The ranks speak against {' and '.join(against)}"
@@ -127,8 +127,8 @@ def what_ranks_tell(experiment: Experiment, entries: Sequence[DataEntry], found:
     )
     rest = f", and do not tell the other {kept} apart" if against and kept > 1 else ""
     return (
-        f"{verdict}{rest}. The most extreme of {looked} ranks, with {'; '.join(told)}; one of {looked} has to have p "
-        f"below {LEVEL / looked:.2g} to count. The paper's counts are runs on one subsample, not independent values."
+        f"{verdict}{rest}. p of the paper's {len(names)} values together, and of the most extreme of them alone: "
+        f"{'; '.join(told)}."
     )
 
 
