@@ -237,7 +237,7 @@ class Argument:
             return None
         W = np.asarray(blas.dtrmm(1.0, P, A.T, lower=0, trans_a=1)).T  # A P, half the work of a full product
         long_a, long_p, long_w = (norm_above(M) for M in (A, P, W))
-        away = (gamma(r + 2) + perturbation) * long_a * long_p + m * r * SMALLEST  # ‖W - AP‖_F, the perturbed A included
+        away = (gamma(r + 2) + perturbation) * long_a * long_p + m * r * SMALLEST  # ‖W - AP‖_F, A perturbed
         defect = norm_above(W.T @ W - np.eye(r)) + gamma(m + 2) * long_w * long_w
         if not defect < 0.9:
             return None

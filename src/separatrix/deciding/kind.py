@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from separatrix.deciding.boundary import Evidence, evidence_of
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.claims import claim_quasi_complete, claim_weights
 from separatrix.deciding.pair import EVEN
-from separatrix.deciding.relations import holds_on, independent_columns
+from separatrix.deciding.panels import cholesky
+from separatrix.deciding.relations import Relations, holds_on, independent_columns
 from separatrix.deciding.scaling import Matrix, equilibrated
 from separatrix.deciding.search import LARGE, Case, by_exact, by_kernel, by_pair, pair_of, settle
 
@@ -87,14 +89,12 @@ class Face:
     def reduce(self) -> Proof | None:
         """A proof of quasi-completeness or of overlap."""
         reader, budget = self.reader, self.budget
-        columns = self.first.columns  # which the proof has shown to span its rows, with their relations
+        shown = _spanning(self.first)
         for _ in range(reader.D):
             if budget.late:
                 return None
-            if columns is not None:
-                K, relations, columns = np.array(columns, dtype=np.int64), dict(self.first.relations), None
-            else:
-                K, relations = independent_columns(reader, self.B, budget=budget)
+            K, relations = shown or independent_columns(reader, self.B, budget=budget)
+            shown = None
             rest = np.flatnonzero(~holds_on(reader, K, relations))
             if len(rest) == 0:
                 return claim_weights(reader, self.rows, self.B, self.lam, K, relations)
@@ -134,12 +134,20 @@ class Face:
         return bool((found > 0).all())
 
 
+def _spanning(proof: Proof) -> tuple[Index, Relations] | None:
+    """Columns that the proof has shown to span all columns on its rows, and the others as combinations of them."""
+    if proof.columns is None:
+        return None
+    relations = {j: {k: Fraction(c) for k, c in terms.items()} for j, terms in proof.relations.items()}
+    return np.array(proof.columns, dtype=np.int64), relations
+
+
 def _solved(H: Matrix, b: Matrix) -> Matrix:
     """Hx = b, H symmetric: by Cholesky where pivots are even, a tenth of what least squares take."""
-    from scipy.linalg import cho_factor, cho_solve, lstsq
+    from scipy.linalg import cho_solve, lstsq
 
     try:
-        factor = cho_factor(H, lower=True, check_finite=False)
+        factor = cholesky(H.copy())
         pivots = factor[0].diagonal()
         if pivots.min() > EVEN * pivots.max():
             return np.asarray(cho_solve(factor, b, check_finite=False))
