@@ -16,7 +16,7 @@ import separatrix as sx
 
 X, y = load_digits(return_X_y=True)
 two = (y == 1) | (y == 8)
-X, y = X[two] / 8 - 1, y[two]  # pixels in [-1, 1], as in the paper
+X, y = X[two] / 8 - 1, y[two]  # pixels in [-1, 1]; the paper does not say
 
 print(f"{len(X)} rows, {X.shape[1]} columns: {sx.separate(X, y).status}")
 
@@ -42,7 +42,7 @@ fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 sx.plot.compare([*runs, perceptron], "errors", ax=ax)
 
 # %%
-# The larger the step, the fewer iterations, until the count is about that of the batch
+# Here, the larger the step, the fewer iterations, until the count is about that of the batch
 # perceptron. A dot marks where a run has separated the rows.
 #
 # Counts that are alike do not make two paths one. So we let both walk side by side and ask for
@@ -75,7 +75,7 @@ for t in (1, 5, 20):
 # %%
 # The run with the smallest step has a loss that only falls, 0.527 after 5 iterations, and needs
 # 5676 of them. The run with the largest step is at 382 by then, and has separated the rows
-# after 159. Whoever compares step sizes by their loss after a few iterations chooses the
+# after 159. Whoever compares these step sizes by their loss after a few iterations chooses the
 # slowest. The gradient's norm is no better a guide.
 #
 # The paper makes the point with two rows. The second step separates them, and until then the
@@ -88,8 +88,8 @@ for step in (1.0, 10.0, 100.0, 1000.0):
     print(f"step size {step:g}: {run.n_iter} iterations, loss {loss}")
 
 # %%
-# Finding 3: the normalized method needs n times fewer iterations in the worst case
-# ---------------------------------------------------------------------------------
+# Finding 3: LR+GD can need iterations in proportion to n, the normalized method cannot
+# --------------------------------------------------------------------------------------
 #
 # LR+GD divides its step by the number of rows n, even when a single row is wrong. Normalized
 # LR+GD divides by the sum of the weights. The lower bound's data have one row of one class and
@@ -103,8 +103,8 @@ for n in (100, 1_000, 10_000):
         print(f"n = {n}: {method} {run.n_iter} iterations, at most {limits[method]:.0f}")
 
 # %%
-# LR+GD needs ten times the iterations for ten times the rows, and the normalized method 2
-# whatever n is. 308 and 2 at n = 1000 are the paper's own numbers. The bounds are those of
+# LR+GD needs ten times the iterations for ten times the rows, and the normalized method 2 at
+# each of these n. 308 and 2 at n = 1000 are the paper's own numbers. The bounds are those of
 # :func:`separatrix.bounds`.
 #
 # The digits are not the worst case. With large steps both need about the same; with small ones

@@ -40,8 +40,8 @@ struct Run {
     i64 n, d, stored;  // rows, columns, entries that are stored
     i64 item, index;   // bytes of an entry; of a column number, 0: dense
     i64 width;         // entries read per row
-    double bias, gamma, cut;
-    i64 normalized, lazy, shorter, threads;
+    double bias, gamma, cut, power;
+    i64 lazy, shorter, threads;
     i64 stop, end, piece;  // stop at separation; updates to make at most, so many in one call
     i64 products;          // that the gram engine remembers
     double longest, column_error, product_error, tiny;
@@ -127,7 +127,7 @@ template <class A> Answer batch(Input &in, Array<double> &out) {
     Stepper s = {};
     s.half = run.gamma == __builtin_inf();
     s.phi = phi.data(), s.base = base.data(), s.step = step.data(), s.total = total.data();
-    s.D = D, s.gamma = run.gamma, s.normalized = run.normalized;
+    s.D = D, s.gamma = run.gamma, s.power = run.power;
     Local e = {};
     e.rows = in.rows, e.signs = in.signs;
     e.bounds.anchor = anchor.data(), e.bounds.last = last.data(), e.bounds.D = D, e.bounds.n = n;
@@ -168,7 +168,7 @@ Answer gram(Input &in, Array<double> &out) {
     g.slot = slot.data(), g.used = used.data(), g.misses = misses.data(), g.enough = enough.data();
     g.need = need.data(), g.delta = delta.data(), g.every = in.every.data();
     g.parts = in.parts.data(), g.scratch = in.scratch.data(), g.total = in.total.data(), g.touched = in.touched.data();
-    g.gamma = run.gamma, g.cut = run.cut, g.normalized = run.normalized;
+    g.gamma = run.gamma, g.cut = run.cut, g.power = run.power;
     g.n = n, g.H = H, g.item = 8, g.threads = run.threads, g.width = run.width;
     g.near = g.stretch = -1;
     g.longest = run.longest, g.column_error = run.column_error, g.product_error = run.product_error, g.tiny = run.tiny;

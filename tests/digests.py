@@ -20,6 +20,7 @@ import json
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,9 @@ DATA: dict[str, dict[str, int]] = {
 }
 STEPS = [(m, g) for m in ("lr-gd", "normalized-lr-gd") for g in (1e-3, 1.0, 100.0, 1e6)]
 METHODS = [*STEPS, ("batch-perceptron", None), ("normalized-batch-perceptron", None), ("perceptron", None)]
+TEMPERED = [("tempered-lr-gd", 1e-3), ("tempered-lr-gd", 100.0), ("tempered-batch-perceptron", None)]
 USUAL = {
+    "power": None,
     "engine": "dense",
     "order": "cyclic",
     "dtype": "float64",
@@ -96,6 +99,11 @@ def runs() -> list[dict[str, Any]]:
     found += [run("noise", w, arithmetic="float32", dtype="float32", **both) for w in METHODS[1:-1:3]]
     found += [run("tall", w, engine="lazy", fit_intercept=True) for w in METHODS[2::4]]
     found += [run("groups", w, engine="lazy", max_iter=20) for w in (METHODS[2], METHODS[5], METHODS[8])]
+    for k, ((name, gamma), p) in enumerate(product(TEMPERED, (0.1, 0.5, 0.75))):
+        found += [run(("noise", "separable", "tall")[k % 3], (name, gamma), engine="lazy", power=p)]
+        found += [run("noise", (name, gamma), engine="dense", power=p, **both)]
+        found += [run("wide", (name, gamma), engine="gram", power=p)]
+        found += [run("noise", (name, gamma), power=p, arithmetic="float32", dtype="float32")]
     return found
 
 
@@ -111,6 +119,7 @@ def result(run: dict[str, Any], engine: str) -> dict[str, Any]:
         engine=engine,
         sample_weight=s if run["weights"] else None,
         **{key: run[key] for key in ("order", "arithmetic", "fit_intercept", "stop", "max_iter")},
+        power=run["power"],
         record=None,
     )
     errors = int(found.trace["errors"][-1])

@@ -35,7 +35,7 @@ def rows():
 def test_the_numpy_loop_takes_the_papers_steps(rows, name, gamma):
     method = parse_method(name, gamma)
     path = list(islice(walk(method, rows), 11))
-    phi = peers.numpy_loop(rows, gamma=gamma, normalized=method.normalized, iterations=10)
+    phi = peers.numpy_loop(rows, gamma=gamma, power=method.power, iterations=10)
     assert np.allclose(phi, path[10], rtol=1e-11, atol=0)
 
 
@@ -45,12 +45,12 @@ def test_the_pytorch_loop_takes_the_papers_steps(rows, name, gamma):
     method = parse_method(name, gamma)
     path = list(islice(walk(method, rows), 11))
     tensor = peers.as_tensor(rows, "float64")
-    phi = peers.torch_loop(tensor, gamma=gamma, normalized=method.normalized, iterations=10)
+    phi = peers.torch_loop(tensor, gamma=gamma, power=method.power, iterations=10)
     assert np.allclose(phi.numpy(), path[10], rtol=1e-11, atol=0)
 
 
 def test_loops_keep_their_dtype(rows):
-    phi = peers.numpy_loop(rows.astype(np.float32), gamma=10.0, normalized=True, iterations=3)
+    phi = peers.numpy_loop(rows.astype(np.float32), gamma=10.0, power=0.0, iterations=3)
     assert phi.dtype == np.float32
 
 

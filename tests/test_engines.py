@@ -352,9 +352,9 @@ def test_a_method_of_ones_own_runs_on_the_definition_and_nowhere_else():
             return np.where(m <= 1.0, s, 0.0)
 
     X, y = planted(80, 5, 0.05, 2)
-    run = sx.solve(X, y, Hinge("hinge", normalized=True), max_iter=3000)
+    run = sx.solve(X, y, Hinge("hinge", power=0.0), max_iter=3000)
     assert run.engine == "numpy" and run.method == "hinge" and run.separated
-    plain = sx.solve(X, y, Method("mine", normalized=True), max_iter=3000)  # weights of the table
+    plain = sx.solve(X, y, Method("mine", power=0.0), max_iter=3000)  # weights of the table
     assert np.array_equal(plain.phi, sx.solve(X, y, "normalized-batch-perceptron", max_iter=3000).phi)
     with pytest.raises(ValueError, match='takes the methods of the table; rows in memory take engine="numpy"'):
         sx.solve(X, y, Hinge("hinge"), engine="lazy")

@@ -22,6 +22,7 @@ from separatrix.estimators.base import FitStatus
 from separatrix.walking.one_vs_rest import solve_each
 
 BATCH = [sx.LogisticGD, sx.NormalizedLogisticGD, sx.BatchPerceptron, sx.NormalizedBatchPerceptron]
+BATCH += [sx.TemperedLogisticGD, sx.TemperedBatchPerceptron]
 LOGISTIC = BATCH[:2]
 WALKING = [*BATCH, sx.Perceptron]
 ALL = [*WALKING, sx.MaxMarginClassifier]

@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import separatrix as sx
 
 BATCH = [sx.LogisticGD, sx.NormalizedLogisticGD, sx.BatchPerceptron, sx.NormalizedBatchPerceptron]
+BATCH += [sx.TemperedLogisticGD, sx.TemperedBatchPerceptron]
 ALL = [*BATCH, sx.Perceptron, sx.MaxMarginClassifier]
 every = pytest.mark.parametrize("kind", ALL)
 NEW = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 9)

@@ -39,7 +39,7 @@ def walk(rows: ShardedRows, method: Method, X: np.ndarray, y: np.ndarray, s: np.
     sign, ones = y / rows.scale, np.ones((len(X), 1))
     Phi = np.zeros(X.shape[1] + 1)
     base = step = last = None
-    k, half = 0, np.isinf(rule.gamma)
+    k, half, shift = 0, np.isinf(rule.gamma), 0.0
     for _ in range(STEPS):
         m = sign * (dots(X, Phi[:-1]) + bias * Phi[-1])
         if np.isinf(rule.gamma):
@@ -47,7 +47,7 @@ def walk(rows: ShardedRows, method: Method, X: np.ndarray, y: np.ndarray, s: np.
         else:
             low = m[s > 0].min()
             x = rule.gamma * low
-            shift = x if rule.normalized and x > 600 else 0.0
+            shift = x if rule.power < 1 and x > 600 else 0.0
             w = s * (exp(shift - rule.gamma * m) if shift else 1 / (1 + exp(rule.gamma * m)))
             w = w * (m <= rule.cut / rule.gamma + max(0.0, low))
         wrong = None if half or not np.isinf(rule.gamma) else np.flatnonzero(w)
@@ -55,7 +55,8 @@ def walk(rows: ShardedRows, method: Method, X: np.ndarray, y: np.ndarray, s: np.
             c = w * sign
             total = np.append(sum_rows(X, c), sum_rows(bias * ones, c))
             N = sum_rows(ones, w)[0]
-            base, step, k = Phi, total / N if rule.normalized and N > 0 else total, 0
+            by = N ** (1 - rule.power) if rule.power in (0.0, 0.5) and N > 0 else 1.0
+            base, step, k = Phi, total / (by * exp(np.array([rule.power * shift]))[0] if shift else by), 0
         last, half, k = wrong, False, k + 1
         Phi = base + float(k) * step
     return np.asarray(Phi / unit * rows.scale)
@@ -72,11 +73,11 @@ def steps_of(rows: ShardedRows, method: Method, *, lazy: bool) -> np.ndarray:
 
 def agree(rows: ShardedRows, X: np.ndarray, y: np.ndarray, s: np.ndarray | None = None, bias: float = 0.0) -> None:
     for gamma in GAMMAS:
-        for normalized in (False, True):
-            method = Method("of the table", gamma, normalized)
+        for power in (1.0, 0.5, 0.0):
+            method = Method("of the table", gamma, power)
             wanted = walk(rows, method, X, y, np.ones(len(X)) if s is None else s, bias)
             for lazy in (True, False):
-                assert np.array_equal(steps_of(rows, method, lazy=lazy), wanted), (gamma, normalized, lazy)
+                assert np.array_equal(steps_of(rows, method, lazy=lazy), wanted), (gamma, power, lazy)
 
 
 @pytest.mark.parametrize("shards", [1, 2, 7, 50])
@@ -111,7 +112,7 @@ def test_past_separation_the_steps_are_those_of_the_definition():
     X += 0.5 * y[:, None]
     rows = scattered(X, y, 3)
     agree(rows, X, y)
-    engine = ShardedEngine(rows, Method("of the table", 1e6, True), None, lazy=True)
+    engine = ShardedEngine(rows, Method("of the table", 1e6, 0.0), None, lazy=True)
     engine.advance(STEPS, False)
     assert engine.errors == 0 and engine.c.low * engine.rule.gamma > 600  # where all weights would underflow
 
@@ -163,8 +164,8 @@ from far import scattered, uneven
 from separatrix.walking.engines.sharded import ShardedEngine
 from separatrix.walking.methods import Method
 X, y = uneven(3_300, 21, 2, np.float32)
-for gamma, normalized in ((100.0, True), (1e6, False), (float("inf"), True)):
-    engine = ShardedEngine(scattered(X, y, 3), Method("", gamma, normalized), None, lazy=True)
+for gamma, power in ((100.0, 0.0), (1e6, 1.0), (float("inf"), 0.0), (10.0, 0.75)):
+    engine = ShardedEngine(scattered(X, y, 3), Method("", gamma, power), None, lazy=True)
     engine.advance(60, False)
     print(engine.phi().tobytes().hex())
 """

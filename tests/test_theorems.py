@@ -149,13 +149,15 @@ def test_an_intercept_is_one_more_column_of_ones(engine):
         assert a.theta == pytest.approx(b.theta, rel=1e-9, abs=1e-12)
 
 
-def test_theta0_is_divided_by_the_step_size_and_taken_as_it_is_at_infinity(engine):
+def test_theta0_is_divided_by_the_step_size(engine):
     X, y = planted(50, 4, 0.02, 5)
     theta0 = np.array([3.0, -1.0, 0.5, 2.0])
     Z = signed(X, y)
     for name, gamma, phi0 in (
         ("lr-gd", 4.0, theta0 / 4),
+        ("tempered-lr-gd", 4.0, theta0 / 4),
         ("batch-perceptron", None, theta0),
+        ("normalized-batch-perceptron", None, theta0),
         ("lr-gd", np.inf, theta0),
     ):
         method = parse_method(name, gamma)
@@ -211,3 +213,61 @@ def test_trace_columns_are_what_their_names_say(engine):
         assert row["theta_norm"] == pytest.approx(np.linalg.norm(theta))
         if t:
             assert row["min_margin"] == pytest.approx(m.min() / np.linalg.norm(theta), abs=1e-12)
+
+
+def test_a_step_of_lr_gd_is_a_unit_step_on_the_loss_scaled_by_the_step_size():
+    X, y = planted(30, 4, 0.05, 11)
+    Z, gamma, h = signed(X, y), 3.0, 1e-6
+    path = list(itertools.islice(walk(parse_method("lr-gd", gamma), Z), 6))
+
+    def scaled(phi):  # f_γ(φ) = f(γφ)/γ
+        return np.logaddexp(0, -gamma * (Z @ phi)).mean() / gamma
+
+    for phi, after in itertools.pairwise(path):
+        slope = [(scaled(phi + h * e) - scaled(phi - h * e)) / (2 * h) for e in np.eye(4)]
+        assert phi - slope == pytest.approx(after, abs=1e-8)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 1e3])
+def test_the_scaled_loss_is_the_perceptron_loss_to_log_2_over_the_step_size(gamma):
+    m = np.random.default_rng(12).standard_normal((200, 40)) / gamma
+    apart = np.logaddexp(0, -gamma * m).mean(axis=1) / gamma - np.maximum(0, -m).mean(axis=1)
+    assert (apart > 0).all() and (apart <= np.log(2) / gamma).all()
+
+
+def test_the_first_step_from_zero_is_the_same_at_every_step_size():
+    X, y = planted(30, 4, 0.05, 13)
+    mean = signed(X, y).mean(axis=0)
+    for name, share in (("lr-gd", 1 / 2), ("normalized-lr-gd", 1.0)):
+        for gamma in (1e-3, 1.0, 1e3, np.inf):
+            assert sx.solve(X, y, name, step_size=gamma, max_iter=1).phi == pytest.approx(share * mean, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "gamma"), [("lr-gd", 5.0), ("normalized-lr-gd", 5.0), *((m, None) for m in BATCH[2:])]
+)
+def test_repeating_every_row_changes_no_step(name, gamma):
+    X, y = planted(40, 5, 0.02, 14)
+    once = sx.solve(X, y, name, step_size=gamma, max_iter=200)
+    thrice = sx.solve(np.repeat(X, 3, axis=0), np.repeat(y, 3), name, step_size=gamma, max_iter=200)
+    assert once.n_iter == thrice.n_iter
+    assert once.phi == pytest.approx(thrice.phi, rel=1e-9)
+
+
+def test_the_lower_bounds_data_are_degenerate_where_n_ends_in_six():
+    X, y = sx.worst_case(16)
+    limit, run = sx.solve(X, y, "batch-perceptron"), sx.solve(X, y, "lr-gd", step_size=1e9)
+    before = sx.solve(X, y, "batch-perceptron", max_iter=limit.n_iter - 1)
+    assert limit.n_iter == run.n_iter == 6
+    assert (signed(X, y) @ before.phi).min() == 0  # exactly: weight 1 for one, ½ for the other
+    assert run.phi == pytest.approx((before.phi + limit.phi) / 2, rel=1e-12)
+
+
+def test_the_normalized_methods_take_two_iterations_on_the_lower_bounds_data_from_five_rows_on():
+    counts = [sx.solve(*sx.worst_case(n), "normalized-batch-perceptron").n_iter for n in (2, 3, 4, 5, 6, 10, 100, 1000)]
+    assert counts == [1, 3, 3, 2, 2, 2, 2, 2]
+    assert [sx.solve(*sx.worst_case(n), "normalized-lr-gd").n_iter for n in (100, 1000, 10_000)] == [
+        11,
+        16,
+        21,
+    ]  # γ = 1

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
         NormalizedBatchPerceptron,
         NormalizedLogisticGD,
         Perceptron,
+        TemperedBatchPerceptron,
+        TemperedLogisticGD,
     )
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.walking.checkpoint import Checkpoint, CheckpointError
     from separatrix.walking.engines import Gram
-    from separatrix.walking.run import Run, Status
+    from separatrix.walking.run import Run, Status, Tie
     from separatrix.walking.solve import solve
     from separatrix.walking.trace import Trace
 
@@ -60,6 +62,9 @@ _HOMES = {
     "Run": "walking.run",
     "Separation": "deciding.separate",
     "Status": "walking.run",
+    "TemperedBatchPerceptron": "estimators",
+    "TemperedLogisticGD": "estimators",
+    "Tie": "walking.run",
     "Trace": "walking.trace",
     "Verdict": "deciding.separate",
     "bounds": "theory",
@@ -101,6 +106,9 @@ __all__ = [
     "Run",
     "Separation",
     "Status",
+    "TemperedBatchPerceptron",
+    "TemperedLogisticGD",
+    "Tie",
     "Trace",
     "Verdict",
     "bounds",

@@ -26,6 +26,8 @@ NAMES = {
     "batch-perceptron": "Batch Perceptron",
     "normalized-batch-perceptron": "Normalized Batch Perceptron",
     "perceptron": "Perceptron",
+    "tempered-lr-gd": "Tempered LR+GD",
+    "tempered-batch-perceptron": "Tempered Batch Perceptron",
 }
 LABELS = {
     "accuracy": "accuracy",
@@ -36,8 +38,19 @@ LABELS = {
     "min_margin": "smallest margin / ‖θ‖",
     "sharpness": "largest eigenvalue of ∇²f(θ)",
 }
-COLOURS = {"batch-perceptron": "#000000", "normalized-batch-perceptron": "#D55E00", "perceptron": "#0072B2"}
-DASHES = {"normalized-lr-gd": "--", "normalized-batch-perceptron": "--", "perceptron": ":"}
+COLOURS = {
+    "batch-perceptron": "#000000",
+    "normalized-batch-perceptron": "#D55E00",
+    "perceptron": "#0072B2",
+    "tempered-batch-perceptron": "#009E73",
+}
+DASHES = {
+    "normalized-lr-gd": "--",
+    "normalized-batch-perceptron": "--",
+    "perceptron": ":",
+    "tempered-lr-gd": "-.",
+    "tempered-batch-perceptron": "-.",
+}
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
 LOGARITHMIC = ("loss", "grad_norm", "theta_norm", "errors", "sharpness")
 FEW = 50  # iterations that a linear axis shows well

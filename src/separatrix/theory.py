@@ -1,7 +1,7 @@
 """The theorems' iteration bounds, and the data sets of their proofs.
 
-Source: A. Tyurin, "From Logistic Regression to the Perceptron Algorithm", AAAI-25. The bound for lr-gd at a finite step
-size is ours; its proof is in docs/theory.md.
+Source: A. Tyurin, "From Logistic Regression to the Perceptron Algorithm", AAAI-25. The bounds are of one theorem of our
+own, which has the paper's for the normalized methods and smaller ones for the others; its proof is in docs/theory.md.
 """
 
 from __future__ import annotations
@@ -31,18 +31,33 @@ class Bracket(Protocol):
         ...
 
 
-def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0) -> dict[str, float]:
+class Bounds(dict[str, float]):
+    """The most iterations each method needs, by its name; `paper` has the paper's own for those it bounds."""
+
+    def __init__(self, ours: dict[str, float], paper: dict[str, float]) -> None:
+        super().__init__(ours)
+        self.paper = paper
+
+
+def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0, power: float | None = None) -> Bounds:
     """Iterations after which each method has separated the data, from θ_0 = 0, by method name.
 
-    ::
+    The batch methods divide a step by N = n^p W^(1-p), W = Σ w_i. One theorem of ours (docs/theory.md) has them all::
 
-        batch-perceptron               n R²/μ²
-        normalized-batch-perceptron      R²/μ²
-        perceptron                       R²/μ²                                 (Novikoff 1962)
-        normalized-lr-gd                 R²/μ² + 2 log(2n-1)/(γμ²)
-        lr-gd                       2n ( R²/μ² + 2 log(2n-1)/(γμ²) )           (ours, docs/theory.md)
+        K = R²/μ² ,     x = 2 log(2n-1)/(γR²) ,     m = (2n)^(-p) ;     at γ = ∞  x = 0 ,  m = n^(-p)
 
-    At γ = ∞ the two logistic methods are the two batch perceptrons, and have their bounds.
+        T ≤ K (1+m+x)²/(4m)   if m + x ≤ 1 ,        T ≤ K (1 + x/m)   otherwise
+
+                                         p     ours                                 the paper's
+        lr-gd                            1     about (n/2) R²/μ² if γR² is large    none at γ < ∞
+        batch-perceptron                 1     (n+1)²/(4n) R²/μ²                    n R²/μ²
+        normalized-lr-gd                 0     R²/μ² + 2 log(2n-1)/(γμ²)            the same
+        normalized-batch-perceptron      0     R²/μ²                                the same
+        perceptron                             R²/μ²  (Novikoff 1962)               the same
+        tempered-lr-gd                 power   in between                           none
+        tempered-batch-perceptron      power   in between                           none
+
+    At γ = ∞ a logistic method is the batch perceptron of its column, and has its bound.
 
     Parameters
     ----------
@@ -54,11 +69,13 @@ def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0) -> 
         The margin μ, or anything with an end `lower`; a lower bound on μ gives a valid, larger bound.
     step_size : float, default=1.0
         The step size γ in (0, ∞].
+    power : float, optional
+        The power p in [0, 1] of the two tempered methods, their own default when not given.
 
     Returns
     -------
-    dict of str to float
-        The bound of each method.
+    Bounds
+        A dict with the bound of each method; its attribute `paper` is a dict of those that the paper states.
 
     Raises
     ------
@@ -73,24 +90,49 @@ def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0) -> 
     Examples
     --------
     >>> import separatrix as sx
-    >>> most = sx.bounds(1000, 5**0.5 / 2, 0.5, step_size=100.0)
+    >>> most = sx.bounds(1000, 5**0.5 / 2, 0.5, step_size=100.0, power=0.5)
     >>> {name: round(count) for name, count in most.items()}  # doctest: +NORMALIZE_WHITESPACE
-    {'lr-gd': 11216, 'normalized-lr-gd': 6, 'batch-perceptron': 5000, 'normalized-batch-perceptron': 5,
-     'perceptron': 5}
+    {'lr-gd': 3148, 'normalized-lr-gd': 6, 'batch-perceptron': 1253, 'normalized-batch-perceptron': 5,
+     'perceptron': 5, 'tempered-lr-gd': 73, 'tempered-batch-perceptron': 42}
+    >>> {name: round(count) for name, count in most.paper.items()}
+    {'normalized-lr-gd': 6, 'batch-perceptron': 5000, 'normalized-batch-perceptron': 5, 'perceptron': 5}
     """
     n = _count("n", n, at_least=1)
     R = _positive("R", R)
     mu = _margin(mu, R)
     gamma = parse_method("lr-gd", step_size).gamma
-    novikoff = (R / mu) * (R / mu)  # R²/μ²; products, since a power would raise where a product gives ∞
-    extra = 2 * log(2 * n - 1) / gamma / mu / mu  # 2 log(2n-1)/(γμ²), which is 0 at γ = ∞
-    return {
-        "lr-gd": n * novikoff if isinf(gamma) else 2 * n * (novikoff + extra),
-        "normalized-lr-gd": novikoff + extra,
-        "batch-perceptron": n * novikoff,
-        "normalized-batch-perceptron": novikoff,
-        "perceptron": novikoff,
+    p = parse_method("tempered-lr-gd", step_size, power=power).power
+    K = (R / mu) * (R / mu)  # R²/μ²; products, since a power would raise where a product gives ∞
+    x = 2 * log(2 * n - 1) / gamma / R / R  # 2 log(2n-1)/(γR²), which is 0 at γ = ∞
+    fewest = n if isinf(gamma) else 2 * n  # n/W is at most this while a row is wrong
+
+    def logistic(p: float) -> float:
+        return _most(K, fewest**-p, x)
+
+    def perceptron(p: float) -> float:
+        return _most(K, n**-p, 0.0)
+
+    ours = {
+        "lr-gd": logistic(1.0),
+        "normalized-lr-gd": logistic(0.0),
+        "batch-perceptron": perceptron(1.0),
+        "normalized-batch-perceptron": perceptron(0.0),
+        "perceptron": K,
+        "tempered-lr-gd": logistic(p),
+        "tempered-batch-perceptron": perceptron(p),
     }
+    paper = {
+        "normalized-lr-gd": K + 2 * log(2 * n - 1) / gamma / mu / mu,
+        "batch-perceptron": n * K,
+        "normalized-batch-perceptron": K,
+        "perceptron": K,
+    }
+    return Bounds(ours, {"lr-gd": n * K} | paper if isinf(gamma) else paper)
+
+
+def _most(K: float, m: float, x: float) -> float:
+    """The largest T with S²/K ≤ (1+m+x) S - mT and S ≥ mT for some S: docs/theory.md."""
+    return K * ((1 + m + x) * (1 + m + x)) / (4 * m) if m + x <= 1 else K * (1 + x / m)
 
 
 def worst_case(n: int) -> tuple[Matrix, Labels]:
@@ -296,6 +338,7 @@ def _positive(name: str, value: Any) -> float:
     if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value) or value <= 0:
         raise ValueError(f"{name} must be positive and finite, got {value!r}.")
     return float(value)
+
 
 
 def _count(name: str, value: Any, *, at_least: int) -> int:

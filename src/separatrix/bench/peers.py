@@ -21,7 +21,7 @@ def torch_installed() -> bool:
     return find_spec("torch") is not None
 
 
-def numpy_loop(Z: NDArray[Any], *, gamma: float, normalized: bool, iterations: int) -> NDArray[Any]:
+def numpy_loop(Z: NDArray[Any], *, gamma: float, power: float, iterations: int) -> NDArray[Any]:
     """φ after this many updates: m = Zφ; w = weight(m); φ += wZ/N."""
     n, d = Z.shape
     phi = np.zeros(d, dtype=Z.dtype)
@@ -30,15 +30,15 @@ def numpy_loop(Z: NDArray[Any], *, gamma: float, normalized: bool, iterations: i
         w = (m <= 0).astype(Z.dtype) if isinf(gamma) else expit(-Z.dtype.type(gamma) * m)
         if t == 0 and isinf(gamma):
             w *= 0.5  # the batch perceptron's first step from 0
-        phi += w @ Z / (w.sum() if normalized else n)
+        phi += w @ Z / (n**power * w.sum() ** (1 - power))
     return phi
 
 
-def torch_loop(Z: Any, *, gamma: float, normalized: bool, iterations: int) -> Any:
+def torch_loop(Z: Any, *, gamma: float, power: float, iterations: int) -> Any:
     """φ after this many updates by autograd, Z a tensor: the loss of the margins, backward, one step down."""
     torch: Any = import_module("torch")
     softplus, relu = torch.nn.functional.softplus, torch.nn.functional.relu
-    first = Z.mean(dim=0) if normalized else Z.mean(dim=0) / 2  # all weights are ½ at 0, where relu has no slope
+    first = Z.mean(dim=0) / 2**power  # all weights are ½ at 0, where relu has no slope
     theta = (first if isinf(gamma) else torch.zeros_like(first)).requires_grad_()
     for _ in range(iterations - 1 if isinf(gamma) else iterations):
         m = Z @ theta
@@ -46,7 +46,7 @@ def torch_loop(Z: Any, *, gamma: float, normalized: bool, iterations: int) -> An
         loss.backward()
         with torch.no_grad():
             w = (m <= 0).to(Z.dtype) if isinf(gamma) else torch.sigmoid(-m)
-            step = theta.grad / w.mean() if normalized else theta.grad
+            step = theta.grad / w.mean() ** (1 - power)
             theta -= step if isinf(gamma) else gamma * step
             theta.grad = None
     return theta.detach() / (1.0 if isinf(gamma) else gamma)

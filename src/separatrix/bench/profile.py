@@ -113,7 +113,7 @@ def compare(job: Job, problem: HeldRows, Z: Any, share: float, store: Store) -> 
 def loop_seconds(job: Job, Z: Any) -> float:
     """Seconds per iteration of the plain loop, over half of LOOP."""
     began = time.perf_counter()
-    numpy_loop(Z, gamma=job.step_size, normalized=TABLE[job.method][1], iterations=LOOP // 2)
+    numpy_loop(Z, gamma=job.step_size, power=TABLE[job.method][1], iterations=LOOP // 2)
     return (time.perf_counter() - began) / (LOOP // 2)
 
 

@@ -209,11 +209,11 @@ def _again(rows: HeldRows, method: Method, case: Case) -> Run:
 def _peers(X: NDArray[Any], y: NDArray[Any], method: Method) -> dict[str, Loop]:
     """Loops by name, each called with a number of iterations; PyTorch in float32, and in our dtype if that differs."""
     Z = X * np.where(y == np.max(y), 1, -1).astype(X.dtype)[:, None]
-    gamma, normalized = method.gamma, method.normalized
-    peers: dict[str, Loop] = {f"numpy {Z.dtype}": partial(numpy_loop, Z, gamma=gamma, normalized=normalized)}
+    gamma, power = method.gamma, method.power
+    peers: dict[str, Loop] = {f"numpy {Z.dtype}": partial(numpy_loop, Z, gamma=gamma, power=power)}
     if torch_installed():
         for dtype in dict.fromkeys(("float32", str(Z.dtype))):
-            peers[f"torch {dtype}"] = partial(torch_loop, as_tensor(Z, dtype), gamma=gamma, normalized=normalized)
+            peers[f"torch {dtype}"] = partial(torch_loop, as_tensor(Z, dtype), gamma=gamma, power=power)
     return peers
 
 

@@ -1,4 +1,4 @@
-"""`separatrix solve`: one run of one of the five methods."""
+"""`separatrix solve`: one run of one of the methods."""
 
 from __future__ import annotations
 
@@ -44,11 +44,16 @@ def solve(
     method: Annotated[
         str,
         typer.Option(
-            help="lr-gd, normalized-lr-gd, batch-perceptron, normalized-batch-perceptron or perceptron.",
+            help="lr-gd, normalized-lr-gd, batch-perceptron, normalized-batch-perceptron, perceptron, "
+            "tempered-lr-gd or tempered-batch-perceptron.",
             autocompletion=_methods,
         ),
     ] = "lr-gd",
-    step_size: Annotated[float | None, typer.Option(help="The step size of the logistic two, 1 by default.")] = None,
+    step_size: Annotated[float | None, typer.Option(help="The step size of the logistic ones, 1 by default.")] = None,
+    power: Annotated[
+        float | None,
+        typer.Option(help="The power p of the tempered ones, 0 (normalized) to 1 (divided by n), 0.75 by default."),
+    ] = None,
     max_iter: Annotated[int, typer.Option(min=0, help="Updates to make at most.")] = 100_000,
     intercept: Intercept = False,
     missing: Missing = "error",
@@ -64,7 +69,7 @@ def solve(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Look for a hyperplane by one of the paper's five methods.
+    """Look for a hyperplane by one of the paper's methods, or between.
 
     Exit status 0 if it separates, 1 if not, which proves nothing: see separate.
     """
@@ -84,6 +89,7 @@ def solve(
                     y,
                     method,
                     step_size=step_size,
+                    power=power,
                     max_iter=max_iter,
                     fit_intercept=intercept,
                     memory_limit=memory_limit,
@@ -97,6 +103,7 @@ def solve(
             "status": str(run.status),
             "separated": run.separated,
             "iterations": run.n_iter,
+            "ties": None if run.ties is None else run.ties._asdict(),
             "engine": run.engine,
             "theta": named(run.theta, names, intercept),
             "seconds": run.seconds,

@@ -5,7 +5,7 @@
    ((s0+s4)+(s2+s6)) + ((s1+s5)+(s3+s7)); entries from D on are added one by one, then the intercept's share.
 3. A sum of rows Σ c_i a_i runs row by row inside blocks of 512, over 64 blocks at a time, over 64 such groups, …
 4. exp is our own, at most one unit in the last place off.
-5. Norms are square roots of dot products.
+5. Norms are square roots of dot products, and powers are products of square roots.
 
 Rows that weigh nothing may be left out, and entries that are 0 need not be stored: adding 0 changes no bit. Float32
 arithmetic is the same with sixteen lanes. The compiled core is the twin of this file, held equal to it by tests.
@@ -101,6 +101,18 @@ def norm_of(square: Callable[[Vector], float], values: Vector) -> float:
 def norm(v: Vector) -> float:
     """Rule 5: ‖v‖."""
     return norm_of(lambda u: dots(u[None], u)[0], np.asarray(v, dtype=np.float64))
+
+
+def power(x: Any, q: float) -> Any:
+    """Rule 5: x^q for 0 ≤ q ≤ 1, the product of x^(2^-k) over the bits b_k of q = b_0.b_1 b_2 …, in the type of x."""
+    if q >= 1.0:
+        return x
+    product = type(x)(1.0)
+    while q > 0.0:
+        x, q = np.sqrt(x), 2.0 * q
+        if q >= 1.0:
+            product, q = product * x, q - 1.0
+    return product
 
 
 def distance(a: Vector, b: Vector) -> float:

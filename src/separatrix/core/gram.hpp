@@ -38,6 +38,7 @@ SX_INLINE bool open(const Gram &g, i64 i) {
 // The wrong set, errors and the smallest margin; false when drift leaves a sign open at γ = ∞.
 inline bool count_errors(Gram &g) {
     const bool strict = infinite(g);
+    i64 tie = -1;
     g.errors = 0;
     g.low = __builtin_inf();
     std::memset(g.bits, 0, sizeof(uint64_t) * ((g.n + 63) / 64));
@@ -49,17 +50,19 @@ inline bool count_errors(Gram &g) {
             g.argmin = i;
         }
         if (g.m[i] <= 0.0) {
+            if (g.m[i] == 0.0 && tie < 0) tie = i;
             g.errors++;
             g.bits[i >> 6] |= uint64_t(1) << (i & 63);
         }
     }
+    tied(g, tie);
     return true;
 }
 
 // w_i = s_i σ(-γ m_i) of the rows with m_i ≤ τ = cut/γ + max(0, low), eight at a time; at γ = ∞ s_i 1[m_i ≤ 0].
 inline void weigh(Gram &g) {
-    const double tau = infinite(g) ? 0.0 : g.cut / g.gamma + positive(g.low);
-    const double x = infinite(g) ? 0.0 : g.gamma * g.low, shift = g.normalized && x > UNDERFLOW_AT ? x : 0.0;
+    const double tau = g.half ? __builtin_inf() : infinite(g) ? 0.0 : g.cut / g.gamma + positive(g.low);
+    const double shift = shift_of<double>(g.gamma, g.power, g.low);
     g.n_active = 0;
     for (i64 i = 0; i < g.n; i++) {
         g.w[i] = 0.0;
@@ -257,7 +260,7 @@ template <class Store> bool product(const Store &rows, Gram &g) {
 // How often the step at hand can be taken before the wrong set may change: margins are linear on the way.
 inline i64 same_for(const Gram &g) {
     const double *q = g.old_q + g.near * g.n;
-    const double rate = g.normalized && g.sum > 0.0 ? 1.0 / g.sum : 1.0;
+    const double rate = 1.0 / divisor(g.gamma, g.power, g.low, g.sum);
     const double per_step = rate * (g.old_drift[g.near] + 16.0 * UNIT * __builtin_sqrt(positive(g.grad2)));
     const double off = g.drift + 8.0 * UNIT * __builtin_sqrt(positive(g.length2));
     double steps = __builtin_inf();
@@ -288,7 +291,7 @@ inline void update(Gram &g, i64 hop) {
     g.k += hop;
     const double *q = g.old_q + g.near * g.n;
     const double *base_m = g.stretch < 0 ? g.m : g.base_m, *base_coef = g.stretch < 0 ? g.coef : g.base_coef;
-    const double rate = g.normalized && g.sum > 0.0 ? double(g.k) / g.sum : double(g.k);
+    const double rate = double(g.k) / divisor(g.gamma, g.power, g.low, g.sum);
     for (i64 j = 0; j < g.n_active; j++) {
         const i64 i = g.active[j];
         g.coef[i] = base_coef[i] + rate * g.w[i];

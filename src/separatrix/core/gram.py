@@ -108,7 +108,7 @@ class State:
         self.bits, self.old_bits = np.zeros(words, dtype=np.uint64), np.zeros((H, words), dtype=np.uint64)
         self.table, self.short, self.enough = table, short, enough
         parts, scratch, touched = stored.scratch()
-        self.c = library.Gram(gamma=rule.gamma, cut=rule.cut, normalized=rule.normalized)
+        self.c = library.Gram(gamma=rule.gamma, cut=rule.cut, power=rule.power)
         self.c.rows, self.c.signs = stored.record, signs
         self.c.n, self.c.H, self.c.item, self.c.width = n, H, table.itemsize, stored.width
         self.c.near = self.c.stretch = -1

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 SETS = ("avx512", "avx2", "baseline")  # the widest first
 SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
-FACE = 2  # the library's number of it, in records.hpp, is the same
+FACE = 3  # the library's number of it, in records.hpp, is the same
 POINTER, WHOLE, REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 LETTERS = {"p": POINTER, "i": WHOLE, "d": REAL, "": None}
 
@@ -112,10 +112,13 @@ class Stepper(Record):
     _fields_ = (
         *((name, POINTER) for name in ("phi", "base", "step", "total")),
         ("D", WHOLE),
-        ("gamma", REAL),
-        *((name, WHOLE) for name in ("normalized", "t", "k", "safe", "patience", "errors")),
+        *((name, REAL) for name in ("gamma", "power")),
+        *((name, WHOLE) for name in ("t", "k", "safe", "patience", "errors")),
         *((name, REAL) for name in ("low", "stride", "length", "horizon")),
-        *((name, WHOLE) for name in ("half", "stepped", "changed", "evaluated", "ready", "answered")),
+        *(
+            (name, WHOLE)
+            for name in ("half", "stepped", "changed", "evaluated", "ready", "answered", "tie_t", "tie_row")
+        ),
     )
 
 
@@ -144,15 +147,15 @@ class Gram(Record):
         *((name, POINTER) for name in ("old_w", "old_q", "old_bits", "old_drift", "table", "shorter", "slot", "used")),
         *((name, POINTER) for name in ("misses", "enough", "need", "delta", "every", "parts", "scratch")),
         *((name, POINTER) for name in ("total", "touched")),
-        *((name, REAL) for name in ("gamma", "cut")),
-        *((name, WHOLE) for name in ("normalized", "n", "H", "item", "threads", "width", "t", "errors", "argmin")),
+        *((name, REAL) for name in ("gamma", "power", "cut")),
+        *((name, WHOLE) for name in ("n", "H", "item", "threads", "width", "t", "errors", "argmin")),
         ("low", REAL),
         *((name, WHOLE) for name in ("n_active", "n_need", "n_large", "held", "next", "near")),
         *((name, REAL) for name in ("drift", "length2", "grad2", "sum", "longest", "column_error")),
         *((name, REAL) for name in ("product_error", "tiny")),
         *((name, WHOLE) for name in ("patience", "since", "evaluated", "half", "asked", "stretch", "k")),
         *((name, REAL) for name in ("base_drift", "base_length2", "cross")),
-        *((name, WHOLE) for name in ("rows_read", "columns_read")),
+        *((name, WHOLE) for name in ("rows_read", "columns_read", "tie_t", "tie_row")),
     )
 
 

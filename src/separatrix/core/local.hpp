@@ -164,11 +164,12 @@ template <class Store> struct Answers {
         Question<A> asked = q;
         if (!summed) asked.tau = A(-__builtin_inf());
         const i64 n_fresh = look(rows, lo, due, count, asked, signs, weights, m + lo, w + lo, fresh, stream ? part : nullptr);
-        i64 errors = 0, argmin = -1;
+        i64 errors = 0, argmin = -1, tie = -1;
         A low = A(__builtin_inf());
         for (i64 j = 0; j < count; j++) {
             const i64 i = lo + due[j];
             errors += m[i] <= 0;
+            if (m[i] == 0 && tie < 0) tie = i;
             if (m[i] < low) {
                 low = m[i];
                 argmin = i;
@@ -189,6 +190,7 @@ template <class Store> struct Answers {
         found[F_LOW] = double(low);
         found[F_ARGMIN] = double(argmin);
         found[F_READ] = double(count);
+        found[F_TIE] = double(tie);
         if (summed) keep(b, lo, fresh, n_fresh, q, stream);
     }
 
@@ -230,12 +232,13 @@ template <class Store> struct Answers {
     }
 
     void gather(Stepper &s, bool summed) {
-        i64 errors = 0, read = 0, changed = 0, actives = 0;
+        i64 errors = 0, read = 0, changed = 0, actives = 0, tie = -1;
         double low = __builtin_inf();
         for (i64 b = 0; b < blocks; b++) {
             const double *found = e.found + b * F_COUNTS;
             errors += i64(found[F_ERRORS]);
             read += i64(found[F_READ]);
+            if (tie < 0) tie = i64(found[F_TIE]);
             if (found[F_LOW] < low) {
                 low = found[F_LOW];
                 e.argmin = i64(found[F_ARGMIN]);
@@ -247,6 +250,7 @@ template <class Store> struct Answers {
         }
         s.errors = errors;
         s.low = low;
+        tied(s, tie);
         e.rows_read += read;
         if (summed) {
             e.actives = actives;
@@ -304,8 +308,7 @@ template <class Store> struct Answers {
         }
         if (s.low > 0.0) {
             q.tau = cut + A(s.low);
-            const A x = A(s.gamma) * A(s.low);
-            if (s.normalized && x > A(sizeof(A) == 8 ? UNDERFLOW_AT : UNDERFLOW_AT_SHORT)) q.shift = x;
+            q.shift = shift_of<A>(s.gamma, s.power, s.low);
         }
         share_out(threads_for(e.threads, e.read * e.width), blocks, [&](i64 b, i64) { weigh(b, q); });
         gather(s, true);

@@ -5,7 +5,7 @@
 
 using i64 = int64_t;
 
-constexpr i64 FACE = 2;  // of the library; one more with every change of an entry or a record
+constexpr i64 FACE = 3;  // of the library; one more with every change of an entry or a record
 
 constexpr i64 BLOCK = 512;  // rows in a block of the canonical sum
 constexpr i64 GROUP = 64;   // blocks in a group, groups in a group of the next level
@@ -46,15 +46,14 @@ struct Bounds {
     i64 every;            // for this look: read all rows, and set the anchor here
 };
 
-// One run of a batch method: Φ = unit φ, with unit = n where the method divides by n and 1 where it divides by Σw. Then
-// the batch perceptron only ever adds whole rows, and whole numbers walk without rounding. Margins are m = ZΦ, and gamma
+// One run of a batch method: Φ = unit φ, with unit = n^p where the method divides by N = n^p (Σw)^(1-p). Then the batch
+// perceptron, p = 1, only ever adds whole rows, and whole numbers walk without rounding. Margins are m = ZΦ, and gamma
 // is γ/unit. Vectors are float64, or float32 where that arithmetic was asked for.
 struct Stepper {
     void *phi, *base, *step;  // Φ; while the wrong set stays the same Φ = base + k step
     void *total;              // Σ w_i z_i, and behind it Σ w_i
     i64 D;
-    double gamma;
-    i64 normalized;
+    double gamma, power;  // power: p
     i64 t, k;            // updates made; steps taken from base
     i64 safe, patience;  // the wrong set is known not to change before k reaches `safe`; look again from `patience` on
     i64 errors;
@@ -66,6 +65,8 @@ struct Stepper {
     i64 changed;            // and is not this iterate's
     i64 evaluated, ready;   // errors and low belong to Φ; so does total
     i64 answered;           // by who holds the rows elsewhere
+    i64 tie_t, tie_row;     // the first iterate after the first step at which a margin was exactly 0 at γ = ∞ (0: none
+                            // yet), and the first such row
 };
 
 // Rows in memory, and what is kept of them from one iterate to the next.
@@ -107,7 +108,7 @@ struct Perceptron {
 };
 
 enum Said { DONE, EVALUATE, PULL, FORESEE };                                      // what `advance` ends with
-enum Found { F_ERRORS, F_ACTIVE, F_LOW, F_ARGMIN, F_READ, F_CHANGED, F_COUNTS = 8 };  // what is counted in a block
+enum Found { F_ERRORS, F_ACTIVE, F_LOW, F_ARGMIN, F_READ, F_CHANGED, F_TIE, F_COUNTS = 8 };  // what is counted in a block
 
 
 // The batch methods in margin space: Φ = Φ_0 + Zᵀcoef and m = ZΦ, with columns of G = ZZᵀ in a table. H products are
@@ -131,8 +132,7 @@ struct Gram {
     i64 *every;                   // 0 … n-1
     double *parts, *scratch, *total;  // for a sum of rows, as in Local
     i64 *touched;
-    double gamma, cut;
-    i64 normalized;
+    double gamma, power, cut;
     i64 n, H, item;               // item: bytes of a number in the table
     i64 threads, width;           // width: entries read per row
     i64 t, errors, argmin;
@@ -149,6 +149,7 @@ struct Gram {
     i64 stretch, k;               // the product that the stretch goes along, -1: none; steps taken from its base,
     double base_drift, base_length2, cross;  // what these were there, and Σ w_i m_i
     i64 rows_read, columns_read;
+    i64 tie_t, tie_row;           // as in Stepper
 };
 
 // The perceptron's place in its sweep: updates made, sweeps finished, rows of this one seen, rows right in a row.
@@ -181,4 +182,4 @@ struct Ask {
     i64 mark;           // remember who is wrong
 };
 
-enum Seen { S_ERRORS, S_ACTIVE, S_LOW, S_LOSS, S_LOST, S_CHANGED, S_READ, S_COUNTS };  // what is counted in a leaf
+enum Seen { S_ERRORS, S_ACTIVE, S_LOW, S_LOSS, S_LOST, S_CHANGED, S_READ, S_TIE, S_COUNTS };  // what is counted in a leaf

@@ -118,6 +118,7 @@ void look_at(const Store &rows, i64 at, const Facts &f, const Ask &q, i64 lo, co
         if (bad) {
             found[S_ERRORS] += 1.0;
             found[S_LOST] += weight(k);
+            if (m[k] == 0.0 && double(i) < found[S_TIE]) found[S_TIE] = double(i);
         }
         const double margin = m[k] == m[k] ? m[k] : -__builtin_inf();  // a margin that is no number is not right
         if (margin < found[S_LOW]) found[S_LOW] = margin;
@@ -137,7 +138,7 @@ void look_at(const Store &rows, i64 at, const Facts &f, const Ask &q, i64 lo, co
 inline void clear(double *sum, i64 width, double *found) {
     std::memset(sum, 0, sizeof(double) * width);
     std::memset(found, 0, sizeof(double) * S_COUNTS);
-    found[S_LOW] = __builtin_inf();
+    found[S_LOW] = found[S_TIE] = __builtin_inf();
 }
 
 // The leaves between these edges, block by block. A leaf is a run of whole blocks, rows edges[leaf] … edges[leaf+1]-1 of

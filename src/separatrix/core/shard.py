@@ -12,8 +12,8 @@ from separatrix.core.definition import BLOCK
 from separatrix.core.library import Ask, Bounds, Facts, Sweep, address, core
 from separatrix.core.rows import Index, Stored, Vector
 
-ERRORS, ACTIVE, LOW, LOSS, LOST, CHANGED, READ = range(7)  # what is counted in a leaf
-COUNTS = 7
+ERRORS, ACTIVE, LOW, LOSS, LOST, CHANGED, READ, TIE = range(8)  # what is counted in a leaf
+COUNTS = 8
 DONE, EVALUATE, PULL, FORESEE = range(4)  # what `walk` ends with: nothing, or a question about the rows
 KINDS = {"sign": np.int8, "s": np.float64, "r": np.float32, "reach": np.float32, "far": np.float32, "wrong": np.uint8}
 
@@ -94,7 +94,7 @@ def nothing(sums: Vector, found: Vector) -> None:
     """What a pass finds where no row is due."""
     sums[:] = 0.0
     found[:] = 0.0
-    found[:, LOW] = np.inf
+    found[:, LOW] = found[:, TIE] = np.inf
 
 
 def _check_span(facts: Facts, lo: int, hi: int) -> None:

@@ -14,12 +14,42 @@ namespace SX_ISA {
 constexpr i64 FIRST_LOOK = 8;    // steps along a stretch before a look at how long the wrong set will stay; then twice
 constexpr i64 WORTH_A_LOOK = 4;  // steps left to make, below which that look costs more than it saves
 
-// step = unit/N Σ w_i z_i: the plain sum where N = n (Φ counts in n-ths), divided by Σw where N = Σw.
+// x^q for 0 ≤ q ≤ 1: the product of x^(2^-k) over the bits b_k of q = b_0 . b_1 b_2 …, all of it by square roots.
+template <class A> A power(A x, double q) {
+    if (q >= 1.0) return x;
+    A product = 1;
+    while (q > 0.0) {
+        x = sizeof(A) == 8 ? A(__builtin_sqrt(double(x))) : A(__builtin_sqrtf(float(x)));
+        q = 2.0 * q;
+        if (q >= 1.0) {
+            product = product * x;
+            q = q - 1.0;
+        }
+    }
+    return product;
+}
+
+// ln of the factor that enlarges all weights, where N has Σw in it and every one of them would underflow.
+template <class A> A shift_of(double gamma, double p, double low) {
+    const A x = A(gamma) * A(low);
+    return p < 1.0 && gamma != __builtin_inf() && x > A(sizeof(A) == 8 ? UNDERFLOW_AT : UNDERFLOW_AT_SHORT) ? x : A(0);
+}
+
+// N/n^p = W^(1-p), with W = Σ w_i. Weights enlarged by exp(shift) make Σ w_i z_i / W^(1-p) too large by exp(p shift).
+template <class A> A divisor(double gamma, double p, double low, A W) {
+    if (p == 1.0 || !(W > 0)) return 1;
+    const A N = power(W, 1.0 - p), shift = shift_of<A>(gamma, p, low);
+    if (!(shift > 0)) return N;
+    const typename Vector<A>::v zero{};
+    return N * exponential<A>(zero + A(p) * shift)[0];
+}
+
+// step = unit/N Σ w_i z_i = W^(p-1) Σ w_i z_i: the plain sum at p = 1, where Φ counts in n-ths, their mean at p = 0.
 template <class A> void new_step(Stepper &s) {
     const A *total = static_cast<A *>(s.total);
     A *step = static_cast<A *>(s.step);
-    const A all = total[s.D];
-    for (i64 k = 0; k < s.D; k++) step[k] = s.normalized && all > 0 ? total[k] / all : total[k];
+    const A N = divisor<A>(s.gamma, s.power, s.low, total[s.D]);
+    for (i64 k = 0; k < s.D; k++) step[k] = total[k] / N;
     std::memcpy(s.base, s.phi, sizeof(A) * s.D);
     s.k = s.safe = 0;
     s.patience = FIRST_LOOK;
@@ -37,6 +67,13 @@ template <class A> void move(Stepper &s, i64 hop) {
     const double length = norm(phi, s.D);
     s.length = length > s.length ? length : s.length;
     s.half = s.evaluated = s.changed = s.ready = 0;
+}
+
+// A margin is exactly 0 at this iterate, first of all that of `row`: from here on a large γ may go elsewhere than γ = ∞.
+template <class Run> SX_INLINE void tied(Run &s, i64 row) {
+    if (s.tie_t > 0 || s.t < 1 || row < 0 || s.gamma != __builtin_inf()) return;
+    s.tie_t = s.t;
+    s.tie_row = row;
 }
 
 // Up to update `end`, fewer when `stop` and no row is wrong. `rows` answers evaluate, pull and foresee, or says that it

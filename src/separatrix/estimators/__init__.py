@@ -1,8 +1,9 @@
-"""The scikit-learn face: five classifiers on `solve`, one on `max_margin`."""
+"""The scikit-learn face: seven classifiers on `solve`, one on `max_margin`."""
 
 from separatrix.estimators.batch import BatchPerceptron, LogisticGD, NormalizedBatchPerceptron, NormalizedLogisticGD
 from separatrix.estimators.max_margin import MaxMarginClassifier
 from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.tempered import TemperedBatchPerceptron, TemperedLogisticGD
 
 __all__ = [
     "BatchPerceptron",
@@ -11,4 +12,6 @@ __all__ = [
     "NormalizedBatchPerceptron",
     "NormalizedLogisticGD",
     "Perceptron",
+    "TemperedBatchPerceptron",
+    "TemperedLogisticGD",
 ]

@@ -1,9 +1,11 @@
-"""The paper's four batch methods as classifiers.
+"""The paper's four batch methods as classifiers; those between them are in `tempered`.
 
-                             |  step divided by n  |  by the sum of the weights
------------------------------+---------------------+-----------------------------
-logistic, finite step size   |  LogisticGD         |  NormalizedLogisticGD
-perceptron, step size ∞      |  BatchPerceptron    |  NormalizedBatchPerceptron
+The step is divided by N = n^p (Σw)^(1-p):
+
+                            |  p = 1            |  any power p              |  p = 0
+----------------------------+-------------------+---------------------------+----------------------------
+logistic, finite step size  |  LogisticGD       |  TemperedLogisticGD       |  NormalizedLogisticGD
+perceptron, step size ∞     |  BatchPerceptron  |  TemperedBatchPerceptron  |  NormalizedBatchPerceptron
 """
 
 from __future__ import annotations
@@ -62,6 +64,9 @@ class BatchClassifier(WalkingClassifier):
     def _gamma(self) -> float:
         return np.inf
 
+    def _power(self) -> float | None:
+        return None
+
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Walk until every training row is on its right side, or for `max_iter` iterations.
@@ -87,7 +92,7 @@ class BatchClassifier(WalkingClassifier):
         ValueError
             If a parameter is out of range, or the data are not numbers with labels of two classes or more.
         """
-        gamma = parse_method(self._method, self._gamma()).gamma
+        gamma = parse_method(self._method, self._gamma(), power=self._power()).gamma
         check_count("max_iter", self.max_iter)
         X, y, classes, labels = self._read(X, y)
         weight = self._weights(sample_weight, X, y, classes, labels.code)
@@ -103,6 +108,7 @@ class BatchClassifier(WalkingClassifier):
             record=self.record,
             max_iter=self.max_iter,
             step_size=gamma,
+            power=self._power(),
         )
         self.classes_ = classes
         self._keep(runs, [one.choose(run) for one, run in zip(best, runs, strict=True)])
@@ -281,8 +287,8 @@ class NormalizedLogisticGD(LogisticClassifier):
 
         θ⁺ = θ + γ Σ_i w_i z_i / Σ_i w_i ,      w_i = σ(-z_iᵀθ) ,      z_i = y_i (x_i, b)
 
-    In the worst case it needs n times fewer iterations than `LogisticGD`, whose docstring has the table of the four
-    methods; `step_size=np.inf` is `NormalizedBatchPerceptron`.
+    Its bound on the iterations has no factor n; that of `LogisticGD` has one, and needs it on some data. The table of
+    the four methods is in that docstring; `step_size=np.inf` is `NormalizedBatchPerceptron`.
 
     Parameters
     ----------

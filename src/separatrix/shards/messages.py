@@ -60,6 +60,7 @@ class Answer:
     errors: int
     active: int
     low: float
+    tie: float  # the first row with a margin of exactly 0, counted in the shard; ∞: none
     loss: float
     lost: float  # Σ s_i over wrong rows
     changed: bool

@@ -153,6 +153,7 @@ class Shard:
             errors=int(f[kernel.ERRORS]),
             active=int(f[kernel.ACTIVE]),
             low=float(self.found[:, kernel.LOW].min()),
+            tie=float(self.found[:, kernel.TIE].min()),
             loss=float(f[kernel.LOSS]),
             lost=float(f[kernel.LOST]),
             changed=changed,

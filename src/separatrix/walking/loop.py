@@ -1,6 +1,6 @@
 """The loop that makes runs: method x engine, stopping, recording, checkpoint → Run.
 
-A run stops on margins, never on the loss: with large step sizes the loss rises while the iterates get closer to a
+A run stops on margins, never on the loss: with large step sizes the loss can rise while the iterates get closer to a
 separator, which is the paper's second finding.
 
 Stepping, stopping, recording and saving of a run happen here and nowhere else. Two places step an engine by hand and
@@ -24,7 +24,7 @@ from separatrix.walking.engines import Engine, Gram, make_engine, rule_of
 from separatrix.walking.engines.base import sharpness as sharpness_at
 from separatrix.walking.engines.base import unit_of
 from separatrix.walking.methods import Method
-from separatrix.walking.run import Iterate, Run, Status, Stop, times
+from separatrix.walking.run import Iterate, Run, Status, Stop, Tie, times
 from separatrix.walking.trace import Recorder
 
 SLICE = 0.1  # seconds of compiled work between two looks at the keyboard and the clock
@@ -226,6 +226,7 @@ class Walk:
         return Run(
             method=self.method.name,
             step_size=self.method.gamma,
+            power=self.method.power,
             status=status,
             separated=separated,
             n_iter=engine.t,
@@ -237,4 +238,5 @@ class Walk:
             seconds=self.seconds,
             trace=self.recorder.trace("perceptron loss" if isinf(self.method.gamma) else "logistic loss"),
             stats=engine.stats(),
+            ties=None if engine.tie is None else Tie(*engine.tie),
         )

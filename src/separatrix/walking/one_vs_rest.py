@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any, Literal
 
@@ -41,6 +42,7 @@ def solve_each(
     random_state: int | None = None,
     order: str = "cyclic",
     average: bool = False,
+    power: float | None = None,
 ) -> list[Run]:
     """One run per labelling of the same rows, each as `solve` would make it: one-vs-rest problems, say.
 
@@ -49,7 +51,7 @@ def solve_each(
     is fetched from memory once for all. With `average`, for the perceptron's sweeps, each run has the mean of φ over
     the rows visited. Ctrl-C is passed on.
     """
-    how, every = parse_method(method, step_size, order), check_record(record)
+    how, every = parse_method(method, step_size, order, power), check_record(record)
     base = hold(
         X,
         labels[0],
@@ -70,7 +72,7 @@ def solve_each(
         walks = [
             Walk(
                 base.relabelled(labels[k]),
-                how,
+                how if starts[k] is None else replace(how, begun=True),
                 engine=engine,
                 theta0=check_theta0(starts[k], base),
                 max_iter=ENDLESS if max_iter is None else max_iter,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import isinf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from separatrix.data.rows import Rows, Vector
 from separatrix.plot import compare
 from separatrix.reporting.status import Word
 from separatrix.walking.engines import Engine
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import TEMPERED, Method
 from separatrix.walking.trace import Measure, Trace
 
 if TYPE_CHECKING:
@@ -28,6 +28,27 @@ class Status(Word):
     STOPPED = "stopped", "your stop rule or callback ended the run"
     INTERRUPTED = "interrupted", "interrupted from the keyboard; this is the run so far"
     ROUNDED = "rounded", "a margin is zero to rounding: floats cannot tell whether this separates, see separate()"
+
+
+class Tie(NamedTuple):
+    """A row that lay exactly on the hyperplane after the first step of a run at step size ∞.
+
+    Parameters
+    ----------
+    iteration : int
+        The first such t ≥ 1.
+    row : int
+        The first such row.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.solve([[2, 1], [-1, 2], [-1, 1]], [1, 1, -1], "batch-perceptron").ties
+    Tie(iteration=1, row=2)
+    """
+
+    iteration: int
+    row: int
 
 
 @dataclass(frozen=True)
@@ -62,6 +83,12 @@ class Run:
         Columns over the recorded iterates.
     stats : dict of str to int
         What it cost: rows read, columns read and held, sweeps the perceptron began.
+    power : float
+        The power p of N = n^p (Σw)^(1-p), which the steps of a batch method are divided by.
+    ties : Tie or None
+        At step size ∞ the first iterate after the first step at which a row lay exactly on the hyperplane, and the
+        row; None if there was none, and for other methods. From a tie on, a finite step size may go elsewhere, however
+        large: the paper's assumption of a non-degenerate data set excludes them.
     """
 
     method: str
@@ -77,9 +104,12 @@ class Run:
     seconds: float
     trace: Trace = field(repr=False)
     stats: dict[str, int] = field(repr=False)
+    power: float = 1.0
+    ties: Tie | None = None
 
     def __str__(self) -> str:
-        step = "" if isinf(self.step_size) else f", step size {self.step_size:g}"
+        step = f", power {self.power:g}" if self.method.startswith(TEMPERED) else ""
+        step += "" if isinf(self.step_size) else f", step size {self.step_size:g}"
         return (
             f"{self.method}{step}: {self.status} after {self.n_iter:,} iterations "
             f"({self.engine} engine, {self.seconds:.3g} s): {self.status.message}."

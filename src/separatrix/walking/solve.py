@@ -45,8 +45,9 @@ def solve(
     memory_limit: int | str | None = None,
     arithmetic: Literal["float64", "float32"] = "float64",
     progress: Callable[[int, int | None], Any] | None = None,
+    power: float | None = None,
 ) -> Run:
-    """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms.
+    """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms or a tempered one.
 
     Parameters
     ----------
@@ -58,9 +59,10 @@ def solve(
         Two-valued labels of any type; the larger value is +1. For .npy files also a path, for Parquet and Dask frames
         the name of the column.
     method : str, default="lr-gd"
-        One of "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron" and "perceptron".
+        One of "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron", "perceptron",
+        "tempered-lr-gd" and "tempered-batch-perceptron".
     step_size : float, optional
-        The step size γ in (0, ∞] of the logistic two, 1 by default; ∞ makes them the perceptrons.
+        The step size γ in (0, ∞] of the logistic ones, 1 by default; ∞ makes them the perceptrons.
     max_iter : int, default=100_000
         Updates to make at most.
     max_epochs : int, optional
@@ -69,7 +71,8 @@ def solve(
         How the margins are kept up to date; the iterates are the same. `Gram(memory=…, dtype=…)` sets the options of
         the engine of that name; "numpy" is the definition itself, without the compiled core.
     theta0 : array-like, optional
-        Where to start, 0 by default.
+        Where to start, 0 by default. At step size ∞ the logistic methods are the limit of large ones: their first step
+        goes from 0, with the weights that rows have at θ_0.
     stop : "separated", None or callable, default="separated"
         When to stop: at separation; with None not before `max_iter`; or when a callable says so, which is asked at each
         iterate.
@@ -102,6 +105,9 @@ def solve(
     progress : callable, optional
         Called at most ten times a second, and at the end, with the iteration and the number of rows on the wrong side,
         None where that is not known, as in the perceptron's sweeps: nothing is computed for it.
+    power : float, optional
+        The power p in [0, 1] of the tempered methods, whose steps are divided by n^p (Σw)^(1-p); 0.75 by default. At 1
+        they are "lr-gd" and "batch-perceptron", at 0 the normalized two.
 
     Returns
     -------
@@ -129,7 +135,7 @@ def solve(
     >>> sx.solve(X, y, "normalized-lr-gd", step_size=1.0).n_iter
     16
     """
-    how = parse_method(method, step_size, order)
+    how = parse_method(method, step_size, order, power)
     if sample_weight is not None and how.order is not None:
         raise ValueError(f"the row-at-a-time perceptron takes no sample_weight: {WEIGHTLESS}.")
     check_count("max_iter", max_iter)

@@ -54,8 +54,8 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
         experiment.title,
         ("data", "d", "R", "μ in", "method", "bound", "count", "count/bound"),
         rows,
-        note="bounds with the lower end of the bracket; the one for lr-gd at a finite step size is ours "
-        "(docs/theory.md); a count is empty where the budget was spent first",
+        note="bounds are those of our theorem (docs/theory.md) with the lower end of the bracket; a count is empty "
+        "where the budget was spent first",
         failures=tuple(failures),
     )
     most = f"; the largest ratio of count to bound is {max(ratios):.2g}" if ratios else ""

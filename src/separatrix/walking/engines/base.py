@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from math import exp, frexp, isinf, nan
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.core.definition import power as to_the
 from separatrix.core.rule import Rule, underflow_shift
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Rows, Vector
@@ -58,6 +60,13 @@ class Engine(Protocol):
     def measure(self) -> Measure:
         """The numbers of this iterate."""
 
+    @property
+    def tie(self) -> tuple[int, int] | None:
+        """The first t after the first step at which a margin was exactly 0 at γ = ∞, and the first such row.
+
+        None where there was none so far, at finite γ, and for the row-at-a-time perceptron.
+        """
+
     def average(self) -> Vector | None:
         """The mean of φ over the rows that the perceptron's sweeps visited, where it was asked for; else None."""
 
@@ -76,7 +85,7 @@ def rule_of(rows: Rows, method: Method) -> Rule:
     # Dropped weights sum to under exp(-40) of Σ s_i w_i; ln(size/least) from above, by its exponent: no libm is asked.
     cut = 40.0 + LN2 * frexp(min(rows.size / rows.least, sys.float_info.max))[1]
     gamma = method.gamma if isinf(method.gamma) else min(max(product(rows, method), 1e-300), 1e300)
-    return Rule(gamma, cut, method.normalized)
+    return Rule(gamma, cut, method.power)
 
 
 def product(rows: Rows, method: Method) -> float:
@@ -86,8 +95,8 @@ def product(rows: Rows, method: Method) -> float:
 
 
 def unit_of(rows: Rows, method: Method) -> float:
-    """Φ = unit·φ: n where the step is divided by n, 1 otherwise."""
-    return 1.0 if method.normalized or method.order else rows.size
+    """Φ = unit·φ: n^p where the step is divided by n^p (Σw)^(1-p)."""
+    return 1.0 if method.order else float(to_the(np.float64(rows.size), method.power))
 
 
 def start(rows: Rows, method: Method, theta0: Vector | None) -> Vector:
@@ -102,6 +111,66 @@ def start(rows: Rows, method: Method, theta0: Vector | None) -> Vector:
                 f"theta0/step_size leaves float64 (largest entry {abs(theta0).max():.3g}, step {gamma:.3g})."
             )
     return phi
+
+
+class Opening(NamedTuple):
+    """The first step of LR+GD at γ = ∞ from θ_0 ≠ 0, the limit of large γ: from φ_0 = 0, with weights σ(-z_iᵀθ_0).
+
+    The iterate 0 is θ_0 itself, whose wrong rows those of every γ are.
+    """
+
+    Phi: Vector  # Φ_1
+    grad_norm: float  # at θ_0
+
+
+def opens(method: Method, theta0: Vector | None) -> bool:
+    """Whether a run begins with such a step."""
+    fresh = isinf(method.gamma) and method.logistic and not method.begun
+    return fresh and theta0 is not None and bool(theta0.any())
+
+
+def unit_step(method: Method) -> Method:
+    """The same at γ = 1: its step from θ_0 is the opening."""
+    return replace(method, gamma=1.0)
+
+
+class Batch(Engine, Protocol):
+    """An engine of the batch methods."""
+
+    opening: Opening | None
+
+    @property
+    def last_step(self) -> Vector:
+        """The step that led to Φ, a copy."""
+
+    def begin_at(self, Phi: Vector) -> None:
+        """Φ_1 is this, wherever Φ_0 was."""
+
+
+def opening_of(first: Batch) -> Opening:
+    """The first step of an engine at γ = 1 that stands at θ_0."""
+    first.advance(0, False)
+    grad = first.measure().grad_norm
+    first.advance(1, False)
+    return Opening(first.last_step, grad)
+
+
+def over_at_once(engine: Batch, end: int, stop: bool) -> bool:
+    """Make the opening step where one is due before update `end`; true if θ_0 ends the run by itself."""
+    if engine.opening is None or engine.t > 0 or end < 1:
+        return False
+    engine.advance(0, stop)
+    if stop and engine.errors == 0:
+        return True
+    engine.begin_at(engine.opening.Phi)
+    return False
+
+
+def at_start(engine: Batch, found: Measure) -> Measure:
+    """These numbers; at θ_0 with the gradient of the opening step."""
+    if engine.opening is None or engine.t > 0:
+        return found
+    return replace(found, grad_norm=engine.opening.grad_norm)
 
 
 def measure(

@@ -19,12 +19,25 @@ from separatrix.core.rows import BLOCK, Stored, norm
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
-from separatrix.walking.engines.base import measure, rule_of, start, unit_of, unshift
+from separatrix.walking.definition import begins_half
+from separatrix.walking.engines.base import (
+    Opening,
+    at_start,
+    measure,
+    opening_of,
+    opens,
+    over_at_once,
+    rule_of,
+    start,
+    unit_of,
+    unit_step,
+    unshift,
+)
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
 
 VECTORS = ("phi", "base", "step")
-SCALARS = ("t", "k", "half", "stepped", "changed")
+SCALARS = ("t", "k", "half", "stepped", "changed", "tie_t", "tie_row")
 COUNTS = 8  # numbers found in each block
 
 
@@ -50,12 +63,13 @@ class DirectEngine:
         self.vectors = {name: np.zeros(rows.d + 1, dtype=kind) for name in VECTORS}
         self.vectors["phi"][:] = start(rows, method, theta0)
         self.total = np.zeros(rows.d + 2, dtype=kind)
-        gamma = self.rule.gamma
-        half = isinf(gamma) and not self.vectors["phi"].any()
-        length = norm(self.vectors["phi"])
-        self.c = Stepper(D=rows.d + 1, gamma=gamma, normalized=self.rule.normalized, length=length, half=half)
+        half, length = begins_half(method, self.vectors["phi"]), norm(self.vectors["phi"])
+        self.c = Stepper(D=rows.d + 1, gamma=self.rule.gamma, power=self.rule.power, length=length, half=half)
         self.c.point(**self.vectors, total=self.total)
         self.local = self._local(lazy)
+        self.opening: Opening | None = None
+        if opens(method, theta0):
+            self.opening = opening_of(DirectEngine(rows, unit_step(method), theta0, lazy=False, kind=kind))
 
     def _local(self, lazy: bool) -> Local:
         """What is kept of the rows from one iterate to the next."""
@@ -109,7 +123,20 @@ class DirectEngine:
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
         end = self.t + int(min(steps, max(epoch - self.t, 0)))
+        if over_at_once(self, end, stop):
+            return
         library().walk(ctypes.byref(self.c), ctypes.byref(self.local), end, stop, self.short)
+
+    @property
+    def last_step(self) -> Vector:
+        """The step that led to Φ, a copy."""
+        return self.vectors["step"].copy()
+
+    def begin_at(self, Phi: Vector) -> None:
+        """Φ_1, where the first step does not begin at Φ_0."""
+        self.vectors["phi"][:] = Phi
+        self.c.t, self.c.length = 1, max(self.c.length, norm(self.vectors["phi"]))
+        self.c.evaluated = self.c.ready = self.c.stepped = self.c.safe = self.local.bounds.anchored = 0
 
     def use_threads(self, count: int) -> None:
         """Run the core on this many threads."""
@@ -143,7 +170,13 @@ class DirectEngine:
         library().gradient(ctypes.byref(self.c), ctypes.byref(self.local), self.short)
         grad = norm(self.total[:-1]) * unshift(self.rule, self.kind.type(low))
         m = m.astype(np.float64, copy=False)
-        return measure(self.rows, self.method, self.rule, m, active, low, norm(self.Phi), grad)
+        found = measure(self.rows, self.method, self.rule, m, active, low, norm(self.Phi), grad)
+        return at_start(self, found)
+
+    @property
+    def tie(self) -> tuple[int, int] | None:
+        """The first t and row with a margin of 0."""
+        return (self.c.tie_t, self.c.tie_row) if self.c.tie_t else None
 
     def average(self) -> Vector | None:
         """None: that is for the perceptron's sweeps."""

@@ -23,13 +23,27 @@ from separatrix.core.rows import norm
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
-from separatrix.walking.engines.base import measure, rule_of, start, unit_of, unshift
+from separatrix.walking.definition import begins_half
+from separatrix.walking.engines.base import (
+    Opening,
+    at_start,
+    measure,
+    opening_of,
+    opens,
+    over_at_once,
+    rule_of,
+    start,
+    unit_of,
+    unit_step,
+    unshift,
+)
+from separatrix.walking.engines.dense_lazy import DirectEngine
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
 
 HISTORY = 32  # products remembered
 SAVED = ("m", "start", "coef", "old_w", "old_q", "old_bits", "old_drift", "misses", "enough", "base_m", "base_coef")
-SAVED_SCALARS = ("t", "held", "next", "drift", "length2", "since", "half", "patience")
+SAVED_SCALARS = ("t", "held", "next", "drift", "length2", "since", "half", "patience", "tie_t", "tie_row")
 SAVED_STRETCH = ("stretch", "k", "base_drift", "base_length2", "cross")
 SAVED_PRODUCT = ("near", "asked", "n_need", "grad2")  # whether this iterate's product is already in the memory
 SHORT_REFRESH = 100
@@ -207,7 +221,10 @@ class GramEngine:
         self.c.tiny = gram.NEGLIGIBLE if finite else 0.0
         self.refresh()
         self.state.start[:] = self.state.m
-        self.c.half = isinf(method.gamma) and not self.phi0.any() and method.order is None
+        self.c.half = begins_half(method, self.phi0)
+        self.opening: Opening | None = None
+        if opens(method, theta0):
+            self.opening = opening_of(DirectEngine(rows, unit_step(method), theta0, lazy=False))
 
     @property
     def t(self) -> int:
@@ -228,6 +245,8 @@ class GramEngine:
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
         end = self.t + int(min(steps, max(epoch - self.t, 0)))
         short = self.options.dtype == "float32"
+        if over_at_once(self, end, stop):
+            return
         while True:
             upto = min(end, self.t + max(1, SHORT_REFRESH - self.c.since)) if short else end
             said = self.state.advance(upto, stop, self.sheet.threads)
@@ -237,6 +256,17 @@ class GramEngine:
                 self.refresh()
             elif self.t >= end or (stop and self.errors == 0):
                 return
+
+    @property
+    def last_step(self) -> Vector:
+        """Of Φ itself there is none here: openings are computed by direct products."""
+        raise NotImplementedError
+
+    def begin_at(self, Phi: Vector) -> None:
+        """Φ_1, where the first step does not begin at Φ_0: no row has a coefficient yet."""
+        self.phi0[:], self.c.t = Phi, 1
+        self.refresh()
+        self.state.start[:] = self.state.m
 
     def compute_columns(self) -> None:
         """The columns that the core has asked for."""
@@ -284,7 +314,13 @@ class GramEngine:
         precise = c.grad2 > 1e-8 * (reach * c.sum) ** 2
         grad = float(np.sqrt(c.grad2)) if precise else norm(sheet.sum(active, st.w)[:-1])
         grad *= unshift(self.rule, low)
-        return measure(self.rows, self.method, self.rule, st.m, active, low, length, grad)
+        found = measure(self.rows, self.method, self.rule, st.m, active, low, length, grad)
+        return at_start(self, found)
+
+    @property
+    def tie(self) -> tuple[int, int] | None:
+        """The first t and row with a margin of 0."""
+        return (self.c.tie_t, self.c.tie_row) if self.c.tie_t else None
 
     def average(self) -> Vector | None:
         """None: that is for the perceptron's sweeps."""
@@ -301,6 +337,8 @@ class GramEngine:
         for name in SAVED:
             getattr(self.state, name)[:] = state[name]
         self._set(state, (*SAVED_SCALARS, *SAVED_STRETCH))
+        if self.opening is not None and self.c.t > 0:
+            self.phi0[:] = self.opening.Phi
         if not np.isfinite(self.sheet.margins(self.vector())).all():  # no refresh would ever settle a sign
             raise ValueError("coef makes margins that float64 cannot hold")
         self.cache.restore(self.sheet, state["owner"], state["used"], int(state.get("sweep_t", state["t"])))

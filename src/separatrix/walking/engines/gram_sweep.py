@@ -38,6 +38,11 @@ class GramSweepEngine(GramEngine):
         self.order = np.zeros(0, dtype=np.int64) if most_wrong else sweep_order(self.method, n, self.seed, self.epoch)
 
     @property
+    def tie(self) -> None:
+        """None: that is for the batch methods."""
+        return
+
+    @property
     def t(self) -> int:
         """Updates made."""
         return int(self.p.t)

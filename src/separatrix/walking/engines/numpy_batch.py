@@ -12,7 +12,19 @@ from separatrix.core import definition
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Vector
 from separatrix.walking.definition import Definition
-from separatrix.walking.engines.base import measure, rule_of, start, unit_of, unshift
+from separatrix.walking.engines.base import (
+    Opening,
+    at_start,
+    measure,
+    opening_of,
+    opens,
+    over_at_once,
+    rule_of,
+    start,
+    unit_of,
+    unit_step,
+    unshift,
+)
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
 
@@ -30,6 +42,9 @@ class NumpyEngine:
         X = X.astype(np.float32) if kind == np.float32 else X
         Phi = start(rows, method, theta0).astype(kind)
         self.run = Definition(method, self.rule, X, rows.sign, rows.weight, rows.bias, Phi)
+        self.opening: Opening | None = None
+        if opens(method, theta0):
+            self.opening = opening_of(NumpyEngine(rows, unit_step(method), theta0, kind=kind))
 
     @property
     def t(self) -> int:
@@ -49,8 +64,19 @@ class NumpyEngine:
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
         end = self.t + int(min(steps, max(epoch - self.t, 0)))
+        if over_at_once(self, end, stop):
+            return
         while self.t < end and not (stop and self.errors == 0):
             self.run.advance()
+
+    @property
+    def last_step(self) -> Vector:
+        """The step that led to Φ, a copy."""
+        return self.run.step.copy()
+
+    def begin_at(self, Phi: Vector) -> None:
+        """Φ_1, where the first step does not begin at Φ_0."""
+        self.run.begin_at(Phi)
 
     def use_threads(self, count: int) -> None:
         """NumPy's loops have one."""
@@ -70,7 +96,13 @@ class NumpyEngine:
         total = definition.pull(run.X, run.sign, run.bias, run.w).astype(np.float64)
         grad = definition.norm(total[:-1]) * unshift(self.rule, low)
         m, length = run.m.astype(np.float64), definition.norm(run.Phi.astype(np.float64))
-        return measure(self.rows, self.method, self.rule, m, run.active, float(low), length, grad)
+        found = measure(self.rows, self.method, self.rule, m, run.active, float(low), length, grad)
+        return at_start(self, found)
+
+    @property
+    def tie(self) -> tuple[int, int] | None:
+        """The first t and row with a margin of 0."""
+        return self.run.tie
 
     def average(self) -> Vector | None:
         """None: that is for the perceptron's sweeps."""
@@ -81,6 +113,7 @@ class NumpyEngine:
         run = self.run
         known = np.zeros(0, dtype=np.int64) if run.last is None else run.last
         scalars = {"t": run.t, "k": run.k, "half": run.half, "stepped": run.last is not None}
+        scalars |= dict(zip(("tie_t", "tie_row"), run.tie or (0, 0), strict=True))
         state = {"phi": run.Phi, "base": run.base, "step": run.step, "last": known}
         return state | {name: np.array(value) for name, value in scalars.items()}
 
@@ -90,6 +123,7 @@ class NumpyEngine:
         run.Phi, run.base, run.step = (state[name].copy() for name in ("phi", "base", "step"))
         run.t, run.k, run.half = int(state["t"]), int(state["k"]), bool(state["half"])
         run.last = state["last"].copy() if isinf(self.rule.gamma) and state["stepped"] else None
+        run.tie = (int(state["tie_t"]), int(state["tie_row"])) if state["tie_t"] else None
         run.look()
 
     def stats(self) -> dict[str, int]:

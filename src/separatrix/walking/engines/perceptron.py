@@ -76,6 +76,11 @@ class SweepEngine:
         return 0 if self.c.clean >= self.rows.n else None
 
     @property
+    def tie(self) -> None:
+        """None: that is for the batch methods."""
+        return
+
+    @property
     def seen_wrong(self) -> bool:
         """Whether `measure` has just seen a wrong row."""
         return self.wrong_at == self.t

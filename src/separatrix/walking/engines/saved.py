@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from separatrix.core.constants import EXACT
 
 FLAGS = ("half", "stepped", "changed", "asked")
-COUNTERS = ("t", "k", "epoch", "since", "patience", "misses", "enough", "sweep_t", "sweep_epoch")
-PLACES = ("position", "sweep_position")  # of rows in a sweep
+COUNTERS = ("t", "tie_t", "k", "epoch", "since", "patience", "misses", "enough", "sweep_t", "sweep_epoch")
+PLACES = ("position", "sweep_position", "tie_row")  # of rows
 UP_TO_ALL = ("clean", "sweep_clean", "n_need")
 FINITE = ("phi", "base", "step", "coef", "base_coef", "old_w", "late")
 POSITIVE = ("drift", "base_drift", "old_drift")

@@ -8,7 +8,7 @@ the shards. One message goes to every shard and back per iteration; where the wr
 from __future__ import annotations
 
 import ctypes
-from math import inf, isinf, nan
+from math import inf, isfinite, isinf, nan
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,24 @@ from separatrix.core.rule import underflow_shift
 from separatrix.core.shard import DONE, EVALUATE, PULL, vector
 from separatrix.data.rows import Vector
 from separatrix.shards import Answer, Nodes, Query, ShardedRows, Swept
-from separatrix.walking.engines.base import rule_of, start, unit_of, unshift
+from separatrix.walking.definition import begins_half
+from separatrix.walking.engines.base import (
+    Opening,
+    at_start,
+    opening_of,
+    opens,
+    over_at_once,
+    rule_of,
+    start,
+    unit_of,
+    unit_step,
+    unshift,
+)
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
 
 VECTORS = ("phi", "base", "step")
-SCALARS = ("t", "k", "half", "stepped")
+SCALARS = ("t", "k", "half", "stepped", "tie_t", "tie_row")
 
 
 class _Sharded:
@@ -96,12 +108,15 @@ class ShardedEngine(_Sharded):
     """The batch methods: the stepper is the core's (core/stepper.hpp), and the shards answer its questions."""
 
     def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+        self.opening: Opening | None = None
+        if opens(method, theta0):
+            self.opening = opening_of(ShardedEngine(rows, unit_step(method), theta0, lazy=False))
         super().__init__(rows, method, theta0, lazy)
         D, gamma = rows.d + 1, self.rule.gamma
         self.vectors = {"phi": self.Phi, "base": np.zeros(D), "step": np.zeros(D)}
         self.sum = np.zeros(D + 1)
-        half = isinf(gamma) and not self.Phi.any()
-        self.c = Stepper(D=D, gamma=gamma, normalized=self.rule.normalized, length=norm(self.Phi), half=half)
+        half = begins_half(method, self.Phi)
+        self.c = Stepper(D=D, gamma=gamma, power=self.rule.power, length=norm(self.Phi), half=half)
         self.c.point(**self.vectors, total=self.sum)
         self.tau = 0.0 if isinf(gamma) else self.rule.cut / gamma  # margins beyond it have no weight
         self.current = -1  # the iterate that the answers belong to,
@@ -130,6 +145,8 @@ class ShardedEngine(_Sharded):
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
         c, end = self.c, self.t + int(min(steps, max(epoch - self.t, 0)))
         c.answered = 0
+        if over_at_once(self, end, stop):
+            return
         while (question := core().walk(ctypes.byref(c), None, end, stop, 0)) != DONE:
             if question == EVALUATE:
                 self._evaluate()
@@ -138,6 +155,17 @@ class ShardedEngine(_Sharded):
             else:
                 self._foresee()
             c.answered = 1
+
+    @property
+    def last_step(self) -> Vector:
+        """The step that led to Φ, a copy."""
+        return self.vectors["step"].copy()
+
+    def begin_at(self, Phi: Vector) -> None:
+        """Φ_1, where the first step does not begin at Φ_0."""
+        self.Phi[:] = Phi
+        self.c.t, self.c.length = 1, max(self.c.length, norm(self.Phi))
+        self.c.evaluated = self.c.ready = self.c.stepped = self.c.safe = 0
 
     def _evaluate(self, **more: Any) -> None:
         """Ask the shards about Φ. Past separation the cut is measured from the smallest margin."""
@@ -160,6 +188,9 @@ class ShardedEngine(_Sharded):
         self.nodes = [self.none if nodes is None else nodes for nodes in found]
         self.answers, self.current, c = answers, self.t, self.c
         c.errors, c.low = sum(a.errors for a in answers), min(a.low for a in answers)
+        ties = [first + a.tie for first, a in zip(self.rows.team.bounds, answers, strict=False) if isfinite(a.tie)]
+        if ties and not c.tie_t and self.t > 0 and isinf(self.rule.gamma):
+            c.tie_t, c.tie_row = self.t, int(min(ties))
         c.changed = c.changed or any(a.changed for a in answers)  # a second look at the same iterate forgets nothing
         if all(a.whole for a in answers):
             self.direct = self.t
@@ -189,7 +220,13 @@ class ShardedEngine(_Sharded):
         if low > 0.0 and finite:
             answers = self.ask(self._past(low, loss=True))
         self._take(answers)
-        return self.measured(answers, self.total(self.nodes), low)
+        found = self.measured(answers, self.total(self.nodes), low)
+        return at_start(self, found)
+
+    @property
+    def tie(self) -> tuple[int, int] | None:
+        """The first t and row with a margin of 0."""
+        return (self.c.tie_t, self.c.tie_row) if self.c.tie_t else None
 
     def _restore(self, k: int) -> None:
         """A shard that was built again has to know who was wrong when the present stretch began."""
@@ -219,6 +256,11 @@ class ShardedEngine(_Sharded):
 
 class ShardedSweepEngine(_Sharded):
     """The row-at-a-time perceptron: φ goes from shard to shard, in the order of the rows."""
+
+    @property
+    def tie(self) -> None:
+        """None: that is for the batch methods."""
+        return
 
     def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
         if method.order != "cyclic":
