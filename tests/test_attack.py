@@ -18,6 +18,11 @@ def test_every_verdict_kind_row_column_and_direction_is_that_of_the_exact_oracle
     assert not_right(range(100 * block, 100 * block + 100)) == []
 
 
+@pytest.mark.parametrize("seed", [10287, 14013])
+def test_what_floats_show_of_balanced_rows_alone_is_shown_by_rational_weights(seed):
+    assert not_right([seed]) == []
+
+
 def attack(*options):
     script = Path(__file__).resolve().parent.parent / "scripts" / "attack"
     return subprocess.run([sys.executable, script, *options], capture_output=True, text=True, check=False)

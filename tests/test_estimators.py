@@ -21,9 +21,9 @@ import separatrix as sx
 from separatrix.estimators.base import FitStatus
 from separatrix.walking.one_vs_rest import solve_each
 
-BATCH = [sx.LogisticGD, sx.NormalizedLogisticGD, sx.BatchPerceptron, sx.NormalizedBatchPerceptron]
-BATCH += [sx.TemperedLogisticGD, sx.TemperedBatchPerceptron]
-LOGISTIC = BATCH[:2]
+LOGISTIC = [sx.LogisticGD, sx.NormalizedLogisticGD, sx.TemperedLogisticGD]
+LIMITS = [sx.BatchPerceptron, sx.NormalizedBatchPerceptron, sx.TemperedBatchPerceptron]
+BATCH = [*LOGISTIC, *LIMITS]
 WALKING = [*BATCH, sx.Perceptron]
 ALL = [*WALKING, sx.MaxMarginClassifier]
 
@@ -171,7 +171,7 @@ def test_margin_is_the_distance_of_the_nearest_row(kind, iris, separable):
 
 
 def test_an_infinite_step_makes_logistic_descent_the_batch_perceptron(separable):
-    for ours, limit in zip(LOGISTIC, BATCH[2:], strict=True):
+    for ours, limit in zip(LOGISTIC, LIMITS, strict=True):
         a, b = ours(step_size=np.inf).fit(*separable), limit().fit(*separable)
         np.testing.assert_array_equal(a.coef_, b.coef_)
         assert a.n_iter_ == b.n_iter_

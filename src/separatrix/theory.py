@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.walking.methods import POWER, parse_method
+from separatrix.walking.methods import parse_method
 
 Matrix = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -101,7 +101,7 @@ def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0, pow
     R = _positive("R", R)
     mu = _margin(mu, R)
     gamma = parse_method("lr-gd", step_size).gamma
-    p = POWER if power is None else _power(power)
+    p = parse_method("tempered-lr-gd", step_size, power=power).power
     K = (R / mu) * (R / mu)  # R²/μ²; products, since a power would raise where a product gives ∞
     x = 2 * log(2 * n - 1) / gamma / R / R  # 2 log(2n-1)/(γR²), which is 0 at γ = ∞
     fewest = n if isinf(gamma) else 2 * n  # n/W is at most this while a row is wrong
@@ -339,11 +339,6 @@ def _positive(name: str, value: Any) -> float:
         raise ValueError(f"{name} must be positive and finite, got {value!r}.")
     return float(value)
 
-
-def _power(value: Any) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
-        raise ValueError(f"power must be a number from 0 to 1, got {value!r}.")
-    return float(value)
 
 
 def _count(name: str, value: Any, *, at_least: int) -> int:

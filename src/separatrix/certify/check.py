@@ -14,9 +14,10 @@ near the identity whatever the condition of A, and σ_min(W)² ≥ 1 - ‖WᵀW 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import frexp, fsum, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,50 +188,83 @@ def slack(reader: Reader, rows: Index, lam: Vector, columns: Index, *, perturbat
     """
     if len(rows) < len(columns) or (reader.sparse and len(rows) * len(columns) > DENSE_ENTRIES):
         return -1.0
-    A, best = reader.dense(rows, columns), -1.0
-    for scale in (equilibrate, even_out):
-        scaled = scale(A, lam)
-        if scaled is not None:
-            best = max(best, _slack(*scaled, perturbation))
-        if best > 0:
-            break
-    return best
-
-
-def _slack(A: Vector, lam: Vector, perturbation: float) -> float:
-    """`slack` of rows and weights that are scaled."""
-    from scipy.linalg import blas
-
-    m, r = A.shape
     if not np.isfinite(lam).all() or not (lam > 0).all():
         return -1.0
-    if r == 0:
+    if len(columns) == 0:
         return 1.0  # no equations: any λ solves them
-    P = preconditioner(A)
-    if P is None:
-        return -1.0
-    W = np.asarray(blas.dtrmm(1.0, P, A.T, lower=0, trans_a=1)).T  # A P, half the work of a full product
-    long_a, long_p, long_w = (norm_above(M) for M in (A, P, W))
-    away = (gamma(r + 2) + perturbation) * long_a * long_p + m * r * SMALLEST  # ‖W - AP‖_F, the perturbed A included
-    defect = norm_above(W.T @ W - np.eye(r)) + gamma(m + 2) * long_w * long_w
-    if not defect < 0.9:
-        return -1.0
-    sigma = sqrt(1.0 - defect) * (1 - 4 * UNIT) - away  # σ_min of the exact AP
-    if not sigma > 0.1:
-        return -1.0
-    reach = np.sqrt(np.einsum("ij,ij->i", W, W)) * (1 + gamma(r + 4)) + (away + LOST)  # ‖(AP)_i‖
-    best = -1.0
-    for exact in (False, True):
-        if exact and m * r > EXACT_ENTRIES:
-            break
-        residual, error = column_sums(A, lam, exact)
-        error += perturbation * norm_above(abs(A).T @ lam) * (1 + gamma(m + 2)) + m * r * SMALLEST
-        projected = P.T @ residual
-        bound = norm_above(projected) + long_p * (error + gamma(r + 2) * norm_above(residual)) + r * r * SMALLEST
-        best = float((1.0 - reach * (bound / sigma**2) * (1 + 8 * UNIT) / lam).min())
-        if best > 0:
-            break
-    return best if np.isfinite(best) else -1.0
+    A, best = reader.dense(rows, columns), -1.0
+    arguments = []
+    for scale in (even_out, equilibrate):  # where weights differ much, evened out they need no exact sums
+        argument = Argument.of(scale(A, lam), perturbation)
+        if argument is not None:
+            best = max(best, argument.slack(exact=False))
+            if best > 0:
+                return best
+            if argument.A.size <= EXACT_ENTRIES and argument.hopeful:
+                arguments.append(argument)
+    return max([best, *(argument.slack(exact=True) for argument in arguments)])
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """The Cholesky argument of rows A and weights λ that are scaled: AP is nearly orthonormal.
+
+    long_p : a bound on ‖P‖
+    sigma : a bound from below on the least singular value of AP
+    reach : bounds on the lengths of the rows of AP
+    moved : a bound on what the perturbation makes of Aᵀλ
+    """
+
+    A: Vector
+    lam: Vector
+    P: Vector
+    long_p: float
+    sigma: float
+    reach: Vector
+    moved: float
+
+    @classmethod
+    def of(cls, scaled: tuple[Vector, Vector] | None, perturbation: float) -> Self | None:
+        """None where it cannot be made."""
+        from scipy.linalg import blas
+
+        if scaled is None:
+            return None
+        A, lam = scaled
+        m, r = A.shape
+        P = preconditioner(A) if np.isfinite(lam).all() and (lam > 0).all() else None
+        if P is None:
+            return None
+        W = np.asarray(blas.dtrmm(1.0, P, A.T, lower=0, trans_a=1)).T  # A P, half the work of a full product
+        long_a, long_p, long_w = (norm_above(M) for M in (A, P, W))
+        away = (gamma(r + 2) + perturbation) * long_a * long_p + m * r * SMALLEST  # ‖W - AP‖_F, A perturbed
+        defect = norm_above(W.T @ W - np.eye(r)) + gamma(m + 2) * long_w * long_w
+        if not defect < 0.9:
+            return None
+        sigma = sqrt(1.0 - defect) * (1 - 4 * UNIT) - away  # σ_min of the exact AP
+        if not sigma > 0.1:
+            return None
+        reach = np.sqrt(np.einsum("ij,ij->i", W, W)) * (1 + gamma(r + 4)) + (away + LOST)  # ‖(AP)_i‖
+        moved = perturbation * norm_above(abs(A).T @ lam) * (1 + gamma(m + 2)) + m * r * SMALLEST
+        return cls(A, lam, P, long_p, sigma, reach, moved)
+
+    def slack(self, *, exact: bool) -> float:
+        """min_i λ_i - |correction_i| in units of λ_i, with rounded or exact column sums."""
+        r = self.A.shape[1]
+        residual, error = column_sums(self.A, self.lam, exact)
+        projected = self.P.T @ residual
+        off = error + self.moved + gamma(r + 2) * norm_above(residual)
+        return self._left(norm_above(projected) + self.long_p * off + r * r * SMALLEST)
+
+    @property
+    def hopeful(self) -> bool:
+        """Whether it holds if the sums are 0: what the perturbation takes, exact sums do not give back."""
+        return self._left(self.long_p * self.moved) > 0
+
+    def _left(self, bound: float) -> float:
+        """The slack where ‖PᵀAᵀλ‖ is at most this."""
+        left = float((1.0 - self.reach * (bound / self.sigma**2) * (1 + 8 * UNIT) / self.lam).min())
+        return left if np.isfinite(left) else -1.0
 
 
 def norm_above(M: Vector) -> float:

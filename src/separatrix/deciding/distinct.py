@@ -21,6 +21,7 @@ from separatrix.data.rows import Index, Rows
 from separatrix.data.sheet import Sheet
 from separatrix.deciding.boundary import Evidence
 from separatrix.deciding.budget import Budget
+from separatrix.deciding.lifting import near_weights
 from separatrix.deciding.margin import Bracket
 from separatrix.deciding.relations import independent_columns
 
@@ -75,7 +76,10 @@ class Distinct:
                 for j, terms in relations.items()
             }
         whole = replace(proof, **parts)
-        return whole if check(whole, rows) else None
+        if check(whole, rows):
+            return whole
+        exact = self._without_rounding(proof)  # what floats show of balanced rows they need not show of others
+        return None if exact is None else self.carried(exact, rows, budget)
 
     def hand_over(self, known: Bracket, bracket: Bracket) -> None:
         """What is known of these rows' margin, held against all rows."""
@@ -97,6 +101,14 @@ class Distinct:
         inside[found.separated] = True
         separated = np.flatnonzero(inside[self.which])
         return replace(found, theta=theta, rows=self.at[found.rows], weights=weights, separated=separated)
+
+    def _without_rounding(self, proof: Proof) -> Proof | None:
+        """The same proof with rational weights near its own; None where it has them already, or there are none."""
+        if proof.columns is None or proof.rows is None or any(isinstance(w, Fraction) for w in proof.weights or ()):
+            return None
+        B = np.array(proof.rows, dtype=np.int64)
+        weights = near_weights(Reader(self.rows), B, proof.float_weights, len(proof.columns))
+        return None if weights is None or min(weights) <= 0 else replace(proof, weights=tuple(weights))
 
     def _spread(self, weights: tuple[Any, ...]) -> tuple[tuple[Any, ...], Index]:
         """The weight of each distinct row in equal parts on all rows that equal it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from separatrix.data.rows import Index, Vector
 from separatrix.deciding.boundary import Evidence, evidence_of
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.claims import claim_quasi_complete, claim_weights
-from separatrix.deciding.relations import holds_on, independent_columns
-from separatrix.deciding.scaling import equilibrated
+from separatrix.deciding.pair import EVEN
+from separatrix.deciding.panels import cholesky
+from separatrix.deciding.relations import Relations, holds_on, independent_columns
+from separatrix.deciding.scaling import Matrix, equilibrated
 from separatrix.deciding.search import LARGE, Case, by_exact, by_kernel, by_pair, pair_of, settle
 
 
@@ -86,10 +89,12 @@ class Face:
     def reduce(self) -> Proof | None:
         """A proof of quasi-completeness or of overlap."""
         reader, budget = self.reader, self.budget
+        shown = _spanning(self.first)
         for _ in range(reader.D):
             if budget.late:
                 return None
-            K, relations = independent_columns(reader, self.B, budget=budget)
+            K, relations = shown or independent_columns(reader, self.B, budget=budget)
+            shown = None
             rest = np.flatnonzero(~holds_on(reader, K, relations))
             if len(rest) == 0:
                 return claim_weights(reader, self.rows, self.B, self.lam, K, relations)
@@ -114,12 +119,10 @@ class Face:
 
     def grow(self, E: Index, lam: Vector, K: Index) -> bool:
         """Join rows E to B: their λ solve the columns outside K, and λ_B gives way so that K is solved too."""
-        from scipy.linalg import lstsq
-
         rows = equilibrated(self.rows)
         A, pull = rows.block(self.B)[:, K], rows.block(E)[:, K].T @ (lam / rows.rho[E])
         held = self.lam / rows.rho[self.B]
-        change = A @ lstsq(A.T @ A, np.column_stack([A.T @ held, pull]))[0]
+        change = A @ _solved(A.T @ A, np.column_stack([A.T @ held, pull]))
         held = held - change[:, 0]
         with np.errstate(divide="ignore"):
             share = 0.5 * float(np.min(np.where(change[:, 1] > 0, held / change[:, 1], np.inf)))
@@ -129,3 +132,25 @@ class Face:
         order = np.argsort(both)
         self.B, self.lam = both[order], (found * rows.rho[both])[order]
         return bool((found > 0).all())
+
+
+def _spanning(proof: Proof) -> tuple[Index, Relations] | None:
+    """Columns that the proof has shown to span all columns on its rows, and the others as combinations of them."""
+    if proof.columns is None:
+        return None
+    relations = {j: {k: Fraction(c) for k, c in terms.items()} for j, terms in proof.relations.items()}
+    return np.array(proof.columns, dtype=np.int64), relations
+
+
+def _solved(H: Matrix, b: Matrix) -> Matrix:
+    """Hx = b, H symmetric: by Cholesky where pivots are even, a tenth of what least squares take."""
+    from scipy.linalg import cho_solve, lstsq
+
+    try:
+        factor = cholesky(H.copy())
+        pivots = factor[0].diagonal()
+        if pivots.min() > EVEN * pivots.max():
+            return np.asarray(cho_solve(factor, b, check_finite=False))
+    except np.linalg.LinAlgError:
+        pass
+    return np.asarray(lstsq(H, b)[0])

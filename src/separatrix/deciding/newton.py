@@ -21,6 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from separatrix.data.rows import Index, Vector
+from separatrix.deciding.panels import cholesky
 from separatrix.deciding.scaling import Matrix, ScaledRows
 
 SMALL, LARGER = 2_000_000, 300_000_000  # (n + D) D² up to which QR is affordable throughout, and for large C
@@ -59,12 +60,12 @@ class Normal:
 
     def step(self, J: Index, C: float, target: Vector) -> Vector | None:
         """θ of the normal equations; None where Cholesky fails."""
-        from scipy.linalg import cho_factor, cho_solve
+        from scipy.linalg import cho_solve
 
         H = self.matrix(J).copy()
         H[np.diag_indices(self.rows.d)] += 1.0 / C
         try:
-            factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+            factor = cholesky(H)
         except np.linalg.LinAlgError:
             return None
         theta = np.zeros(self.rows.d + 1)
@@ -100,13 +101,13 @@ class Inner:
 
     def solve(self, J: Index, C: float, target: Vector) -> tuple[Vector, Vector] | None:
         """θ = Z_Jᵀβ and β, with Σ y_iβ_i = 0 where there is an intercept; None where Cholesky fails."""
-        from scipy.linalg import cho_factor, cho_solve
+        from scipy.linalg import cho_solve
 
         rows = self.rows
         A = self.matrix(J)
         A[np.diag_indices(len(J))] += 1.0 / C
         try:
-            factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+            factor = cholesky(A)
         except np.linalg.LinAlgError:
             return None
         beta = cho_solve(factor, target, check_finite=False)
@@ -168,7 +169,7 @@ def cg_step(rows: ScaledRows, J: Index, C: float, target: Vector, theta: Vector,
 
 def onto_gordan(rows: ScaledRows, B: Index, lam: Vector, normal: Normal | None = None) -> tuple[Index, Vector]:
     """λ_B - Z_B(Z_BᵀZ_B)⁻¹Z_Bᵀλ_B, which solves Z_Bᵀλ = 0; rows that turn negative or 0 leave B, a few rounds of it."""
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
     normal = Normal(rows) if normal is None else normal
     for _ in range(8):
@@ -178,7 +179,7 @@ def onto_gordan(rows: ScaledRows, B: Index, lam: Vector, normal: Normal | None =
         H = normal.matrix(B).copy()
         H[np.diag_indices(len(H))] += 1e-15 * max(float(np.trace(H)), 1e-300)
         try:
-            factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+            factor = cholesky(H)
         except np.linalg.LinAlgError:
             break
         for _ in range(3):  # the second and third take out what rounding and the ridge left

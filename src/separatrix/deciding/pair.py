@@ -18,6 +18,7 @@ from separatrix.data.memory import hold_signed
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.newton import NewtonPath
+from separatrix.deciding.panels import cholesky, gram, qr
 from separatrix.deciding.scaling import Matrix, ScaledRows
 
 DEPENDENT = 5e-14  # a column shorter than this share of itself, once its part in earlier ones is taken out
@@ -62,9 +63,11 @@ def orthonormal(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index] | Non
     n, D = Z.shape
     size = np.sqrt(np.einsum("ij,ij->j", Z, Z))
     if D <= n:
-        Q, R = np.linalg.qr(Z)
-        if (abs(R.diagonal()) > STEEP * size).all():  # nowhere near dependent: as LAPACK has it
-            return Q, R, np.arange(D)
+        found = qr(Z, budget)
+        if found is None:
+            return None
+        if (abs(found[1].diagonal()) > STEEP * size).all():  # nowhere near dependent: as Householder has it
+            return *found, np.arange(D)
     Q, R = np.empty((n, min(n, D))), np.zeros((min(n, D), D))
     kept: list[int] = []
     for lo in range(0, D, PANEL):
@@ -200,12 +203,12 @@ def tie(A: Matrix, u: Vector) -> tuple[Vector, float]:
 
 def project(A: Matrix, lam: Vector) -> Vector:
     """The nearest λ' with Aᵀλ' = 0, of size relative to λ: √λ minus its part in the range of √λ A, times √λ."""
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
     root = np.sqrt(lam)
     M, rest = root[:, None] * A, root
     try:
-        factor = cho_factor(M.T @ M, lower=True, check_finite=False)
+        factor = cholesky(gram(M))
         pivots = factor[0].diagonal()
         even = bool(pivots.min() > EVEN * pivots.max())
     except np.linalg.LinAlgError:

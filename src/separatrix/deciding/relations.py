@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 
 from separatrix.certify.modular import PRIME, independent_modulo_prime, residues
 from separatrix.certify.reader import Reader, Signs, as_integers
+from separatrix.core.constants import UNIT
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.exact import echelon, solve_system
+from separatrix.deciding.panels import gram, triangle
 
 Relations = dict[int, dict[int, Fraction]]
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 PANEL = 128  # columns orthogonalised together
 MORE = 20  # rows beyond as many as columns that are eliminated first
-ELIMINATED = 5_000_000  # entries that are eliminated modulo a prime
+ELIMINATED, ENTRY = 5_000_000, 2_000  # entries that are eliminated modulo a prime, and products in the time of one
 FACTORED = 10**12  # products that a factorisation in floats may take
 SPANNED = 5_000  # rows up to which a square matrix is eliminated modulo it
 SYSTEM = 250  # unknowns up to which coefficients are solved for exactly
@@ -76,7 +78,7 @@ def independent_columns(
     keep = np.flatnonzero(~zero)
     keep = _without_proportional(reader, rows, columns, A, keep, relations)
     K = keep
-    if len(_rank(A[:, keep], ordered=order is not None)[1]):
+    if len(_rank(A[:, keep], budget, ordered=order is not None)[1]):
         K, found = _by_prime(reader, rows, columns, A, keep, budget)
         for j, terms in relations.items():  # what leaned on a column that has now left leans on what that leans on
             relations[j] = {
@@ -110,8 +112,8 @@ def _without_proportional(
     return np.array([j for at, j in enumerate(keep) if at not in out], dtype=np.int64)
 
 
-def _rank(A: Vector, *, ordered: bool) -> tuple[Index, Index]:
-    """Independent and dependent columns of A, numerically; `ordered`: the first ones are kept."""
+def _rank(A: Vector, budget: Budget, *, ordered: bool) -> tuple[Index, Index]:
+    """Independent and dependent columns of A, numerically; `ordered`: the first ones are kept. All once it is late."""
     from scipy.linalg import lapack
 
     r = A.shape[1]
@@ -121,21 +123,27 @@ def _rank(A: Vector, *, ordered: bool) -> tuple[Index, Index]:
     B = A / norms
     if ordered:
         kept = np.arange(r)
+        R = triangle(B, budget) if len(B) >= r else None
         # Where QR meets a small pivot, or must, the columns are taken one by one.
-        if len(B) < r or abs(np.asarray(np.linalg.qr(B, mode="r")).diagonal()).min() <= 1e-7:
-            kept = _one_by_one(B)
+        if not budget.late and (R is None or abs(R.diagonal()).min() <= 1e-7):
+            kept = _one_by_one(B, budget)
         return kept, np.setdiff1d(np.arange(r), kept)
-    _, pivots, rank, _ = lapack.dpstrf(B.T @ B, tol=1e-13)
+    _, pivots, rank, _ = lapack.dpstrf(gram(B), tol=1e-13)
     order = pivots - 1
     return np.sort(order[:rank]), np.sort(order[rank:])
 
 
-def _one_by_one(B: Vector) -> Index:
-    """The columns that have a part outside those before them, by Gram-Schmidt, twice for the rounding."""
+def _one_by_one(B: Vector, budget: Budget) -> Index:
+    """The columns that have a part outside those before them, by Gram-Schmidt, twice for the rounding.
+
+    Those that it is too late to look at are taken to have one.
+    """
     n, r = B.shape
     Q = np.empty((n, min(n, r)))
     kept: list[int] = []
     for lo in range(0, r, PANEL):
+        if budget.late:
+            return np.array([*kept, *range(lo, r)], dtype=np.int64)
         block = B[:, lo : lo + PANEL]
         for _ in range(2):
             block = block - Q[:, : len(kept)] @ (Q[:, : len(kept)].T @ block)
@@ -164,8 +172,8 @@ def spanning_columns(reader: Reader, order: Index, budget: Budget = UNLIMITED) -
     size = abs(A).max(axis=0)
     used = np.flatnonzero(size > 0)
     with np.errstate(over="ignore", under="ignore"):
-        kept, _ = _rank(np.ldexp(A[:, used], -np.frexp(size[used])[1][None, :]), ordered=True)
-    if len(kept) < n:
+        kept, _ = _rank(np.ldexp(A[:, used], -np.frexp(size[used])[1][None, :]), budget, ordered=True)
+    if len(kept) != n:
         return None
     chosen = order[used[kept]]
     M = residues(reader.dense(rows, chosen))
@@ -183,9 +191,11 @@ def _by_prime(
     found: Relations = {}
     some = rows[:: max(1, len(rows) // (len(keep) + MORE))]
     for few in (some, rows) if len(some) < len(rows) else (some,):
-        if budget.late or len(few) * len(keep) > ELIMINATED:
+        if budget.late or len(few) * len(keep) > budget.affordable(ELIMINATED * ENTRY) // ENTRY:
             break
         pivots = _pivots(reader, few, columns[keep])
+        if budget.late:
+            break
         K, rest = keep[pivots], np.delete(keep, pivots)
         found = _combinations(reader, rows, columns, A, K, rest, budget) if len(rest) else {}
         if len(found) == len(rest):
@@ -205,7 +215,10 @@ def _combinations(
     reader: Reader, rows: Index, columns: Index, A: Vector, K: Index, rest: Index, budget: Budget
 ) -> Relations:
     """Each column of `rest` over K: simple fractions first, the exact solution of a square system otherwise."""
-    M = np.linalg.lstsq(A[:, K], A[:, rest])[0]
+    if len(rest) > len(K):  # `lstsq` takes right sides one at a time
+        M = np.asarray(np.linalg.pinv(A[:, K], rcond=max(len(A), len(K)) * 2 * UNIT) @ A[:, rest])
+    else:
+        M = np.asarray(np.linalg.lstsq(A[:, K], A[:, rest])[0])
     power = np.frexp(abs(reader.dense(rows, columns)).max(axis=0))[1]
     relations: Relations = {}
     hard = []

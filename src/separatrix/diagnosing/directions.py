@@ -14,8 +14,10 @@ Where floats find none that holds, the rational simplex says whether the rows of
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -64,8 +66,8 @@ def directions(case: Case, proof: Proof) -> Directions:
         told = list(witnesses(pair.inside, pair.cone, pair.point, case.budget))
         rays = [pair.point, *(ray for witness in told for ray in witness.rays)]
         found = [Witness("aliased") if j in pair.left else witness for j, witness in enumerate(told)]
-        points = telling(np.array(rays) @ pair.cone.T)
-        cone.enter([point * case.scaled.kappa[: reader.D] for point in [*points, *along(pair)]])
+        points = [] if case.budget.late else telling(np.array(rays) @ pair.cone.T)
+        cone.enter(point * case.scaled.kappa[: reader.D] for point in chain(points, along(pair)))
     signs = [cone.direction(j, witness) for j, witness in enumerate(found)]
     return Directions([sign for sign, _ in signs], [sure for _, sure in signs])
 
@@ -122,13 +124,13 @@ class Cone:
         """z_N - Mᵀz_K."""
         return [sum((Fraction(line[j]) * c for j, c in terms if line[j]), Fraction(0)) for terms in self.by_column]
 
-    def enter(self, points: list[Vector]) -> None:
+    def enter(self, points: Iterable[Vector]) -> None:
         """Take points of the cone, each checked against all rows: z_iᵀθ > 0 off the face, θ_K = -Mθ_N on it."""
         for theta in points:
+            if self.budget.late:
+                return
             top = float(abs(theta).max())
-            if self.budget.late or not 0 < top < np.inf:
-                continue
-            if not self.likely(theta / top):
+            if not 0 < top < np.inf or not self.likely(theta / top):
                 continue
             point = [Fraction(float(t)) for t in theta[self.N] / top]
             if (self.reader.signs(self.lifted(point), self.rows) > 0).all():
@@ -256,16 +258,14 @@ def telling(points: Matrix) -> list[Vector]:
     return chosen
 
 
-def along(pair: Pair) -> list[Vector]:
+def along(pair: Pair) -> Iterator[Vector]:
     """Points far along the directions that rows hardly tell from zero, both ways: columns dependent to rounding."""
-    points = []
     for at, j in enumerate(pair.left):
         v = np.zeros(len(pair.theta))
         v[j], v[pair.kept] = -1.0, pair.combinations[:, at]
         v[abs(v) <= 1e-9 * abs(v).max()] = 0.0
         t = 2.0 * float(abs(pair.theta[v != 0] / v[v != 0]).max()) or 1.0
-        points += [pair.theta + t * v, pair.theta - t * v]
-    return points
+        yield from (pair.theta + t * v, pair.theta - t * v)
 
 
 def combination(rows: Matrix, target: Vector) -> Vector:

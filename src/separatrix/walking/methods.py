@@ -49,7 +49,6 @@ TABLE = {
 }
 TEMPERED = "tempered-"  # names that begin so take a power
 ORDERS = ("cyclic", "random", "most-wrong")
-POWER = 0.75  # the tempered methods' default
 
 
 @dataclass(frozen=True)
