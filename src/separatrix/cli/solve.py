@@ -52,7 +52,7 @@ def solve(
     step_size: Annotated[float | None, typer.Option(help="The step size of the logistic ones, 1 by default.")] = None,
     power: Annotated[
         float | None,
-        typer.Option(help="The power p of the tempered ones, 0 (normalized) to 1 (divided by n), 0.75 by default."),
+        typer.Option(help="The power p of the tempered ones, 0 (normalized) to 1 (divided by n), 0.625 by default."),
     ] = None,
     max_iter: Annotated[int, typer.Option(min=0, help="Updates to make at most.")] = 100_000,
     intercept: Intercept = False,

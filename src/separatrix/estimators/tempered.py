@@ -25,7 +25,7 @@ class TemperedLogisticGD(LogisticClassifier):
     ----------
     step_size : float, default=1.0
         The step size γ in (0, ∞].
-    power : float, default=0.75
+    power : float, default=0.625
         The power p in [0, 1].
     max_iter … n_jobs
 
@@ -49,7 +49,7 @@ class TemperedLogisticGD(LogisticClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = TemperedLogisticGD(step_size=10.0).fit(X, y == 0)
     >>> clf.separated_, clf.n_iter_
-    (True, 5)
+    (True, 6)
     """
 
     _method = "tempered-lr-gd"
@@ -100,7 +100,7 @@ class TemperedBatchPerceptron(BatchClassifier):
 
     Parameters
     ----------
-    power : float, default=0.75
+    power : float, default=0.625
         The power p in [0, 1].
     max_iter … n_jobs
 
@@ -124,7 +124,7 @@ class TemperedBatchPerceptron(BatchClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = TemperedBatchPerceptron().fit(X, y == 0)
     >>> clf.separated_, clf.n_iter_
-    (True, 5)
+    (True, 6)
     """
 
     _method = "tempered-batch-perceptron"

@@ -106,7 +106,7 @@ def solve(
         Called at most ten times a second, and at the end, with the iteration and the number of rows on the wrong side,
         None where that is not known, as in the perceptron's sweeps: nothing is computed for it.
     power : float, optional
-        The power p in [0, 1] of the tempered methods, whose steps are divided by n^p (Σw)^(1-p); 0.75 by default. At 1
+        The power p in [0, 1] of the tempered methods, whose steps are divided by n^p (Σw)^(1-p); 0.625 by default. At 1
         they are "lr-gd" and "batch-perceptron", at 0 the normalized two.
 
     Returns
