@@ -35,7 +35,7 @@ from separatrix.reporting.hints import did_you_mean
 
 Vector = NDArray[Any]
 
-POWER = 0.625  # of the tempered methods, when none is given: the best over eleven data sets (docs/reproduction.md)
+POWER = 0.625  # of the tempered methods, when none is given; docs/reproduction.md says why this one
 
 #            name                        logistic  power  one row at a time
 TABLE = {
