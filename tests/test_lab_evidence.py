@@ -23,6 +23,7 @@ from separatrix.lab.store import Result, Store
 from separatrix.lab.workers import do_all
 from separatrix.plot import STEPS, shade
 from separatrix.reporting import statistics
+from separatrix.walking.methods import POWER
 
 DIGITS = DataEntry("digits", "digits", "digits 7/8", classes=(7, 8), budget=2000)
 ENTRIES = {"data": {"d": {"source": "digits", "title": "digits 7/8", "budget": 2000, "budget_below_1": 300}}}
@@ -289,7 +290,7 @@ def test_the_medians_interval_is_made_of_order_statistics_and_covers():
 
 
 def test_powers_are_measured_against_the_better_end(tmp_path):
-    powers = [0.0, 0.5, 0.75, 1.0]
+    powers = [0.0, 0.5, POWER, 1.0]
     piece = shown(tmp_path, kind="powers", data=["d"], methods=["tempered-batch-perceptron"], powers=powers, seeds=6)
     ((_, wrong, *medians, best, gain),) = piece.tables[""].rows
     counts = {power: [row[6] for row in piece.tables["seeds"].rows if row[4] == power] for power in powers}

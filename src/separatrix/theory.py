@@ -40,7 +40,7 @@ class Bounds(dict[str, float]):
 
 
 def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0, power: float | None = None) -> Bounds:
-    """Iterations after which each method has separated the data, from θ_0 = 0, by method name.
+    """The most iterations until each method first separates the data, from θ_0 = 0, by method name.
 
     The batch methods divide a step by N = n^p W^(1-p), W = Σ w_i. One theorem of ours (docs/theory.md) has them all::
 

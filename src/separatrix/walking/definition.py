@@ -78,7 +78,7 @@ class Definition:
 
 
 def begins_half(method: Method, Phi: Vector) -> bool:
-    """Whether the first step has w_i = ½ for every row: from 0, where every method has; else at γ = ∞ where p > 0."""
+    """Whether the first step has w_i = ½ for every row: from 0 all batch methods; else those of γ = ∞ where p > 0."""
     if not isinf(method.gamma) or method.order is not None:
         return False
     return not Phi.any() or (method.power > 0 and not method.logistic and not method.begun)
