@@ -19,6 +19,7 @@ GRAPH = {  # a room: those it may import; docs/_ext/rooms.py draws it
     "data": ["core", "reporting"],
     "shards": ["core", "data"],
     "certify": ["core", "data", "reporting"],  # nothing that finds proofs
+    "models": ["data"],
     "plot": ["data", "reporting"],
     "walking": ["core", "data", "plot", "reporting", "shards"],
     "theory": ["walking"],
@@ -118,8 +119,8 @@ def test_only_data_open_finds_code_by_name_and_what_it_names_is_there():
     assert by_name == ["data/open.py"]
 
 
-def test_the_front_door_has_no_more_than_eighteen_entries():
-    assert len([path for path in PACKAGE.iterdir() if path.name != "__pycache__"]) <= 18
+def test_the_front_door_has_no_more_than_twenty_entries():
+    assert len([path for path in PACKAGE.iterdir() if path.name != "__pycache__"]) <= 20
 
 
 def test_nobody_asks_where_rows_are_outside_data_and_shards():
