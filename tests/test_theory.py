@@ -240,6 +240,12 @@ def test_every_line_of_the_proof_holds_at_every_step(gamma):
                 assert m * T <= S * (1 + 1e-9)
 
 
+def test_at_a_finite_step_size_a_later_iterate_may_be_wrong_again():
+    X, y = np.array([[4.0, 3.0]] + [[1.0, 0.0]] * 7), np.array([1] + [-1] * 7)
+    run = solve(X, y, "lr-gd", step_size=3.0, max_iter=200, stop=None, record="all")
+    assert np.flatnonzero(run.trace["errors"] == 0).tolist() == [2, *range(4, 201)]
+
+
 def test_the_bound_is_the_largest_t_that_the_last_line_leaves():
     for n, gamma, p in itertools.product((1, 2, 7, 1000), (0.01, 1.0, 7.0, inf), POWERS):
         K, m = 9.0, float(n if isinf(gamma) else 2 * n) ** -p
