@@ -22,9 +22,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.certify.modular import independent_modulo_prime, residues
+from separatrix.certify.face import exact_gordan, independent, relations_at, relations_hold, stages_hold
 from separatrix.certify.proof import Claim, Proof
-from separatrix.certify.reader import Reader, as_integers, gamma, two_product
+from separatrix.certify.reader import Reader, gamma, two_product
 from separatrix.core.constants import SMALLEST, UNIT
 from separatrix.data.memory import HeldRows
 from separatrix.data.problem import as_problem, decidable
@@ -91,10 +91,17 @@ def check(proof: Proof, rows: Rows) -> bool:
         return False
     if not all(w > 0 for w in proof.weights):
         return False
-    numbers = np.array(proof.rows, dtype=np.int64)
+    numbers = np.array([i for stage in proof.stages for i in stage.rows or ()], dtype=np.int64)
     held, B = rows.fetch(numbers)
     reader = Reader(held)
-    if proof.columns is None:
+    if proof.earlier:
+        everywhere = proof.claim is Claim.OVERLAP
+        ends = np.cumsum([len(stage.rows or ()) for stage in proof.stages])[:-1]
+        if not stages_hold(reader, proof.stages, np.split(B, ends)):
+            return False
+        if everywhere and not relations_everywhere(rows, proof):
+            return False
+    elif proof.columns is None:
         if not exact_gordan(reader, B, proof.weights):
             return False
         everywhere = len(numbers) == rows.n  # λ > 0 on every row: Stiemke's alternative
@@ -103,7 +110,7 @@ def check(proof: Proof, rows: Rows) -> bool:
         columns = np.array(proof.columns, dtype=np.int64)
         if not (relations_everywhere(rows, proof) if everywhere else relations_hold(reader, proof, B)):
             return False
-        if not (slack(reader, B, proof.float_weights, columns) > 0 or exactly(reader, B, proof.weights, columns)):
+        if not solved(reader, B, proof, columns):
             return False
     if proof.claim is Claim.OVERLAP:
         return everywhere
@@ -113,6 +120,48 @@ def check(proof: Proof, rows: Rows) -> bool:
         least, most = all_signs(rows, proof.theta)
         return least >= 0 and most > 0
     return proof.claim is Claim.INSEPARABLE
+
+
+def separated(proof: Proof, rows: Rows) -> Index | None:
+    """The rows that this proof, which must hold, shows to be separated: zᵀθ > 0 there, and 0 in all others for every θ.
+
+    Of the rows that its θ leaves at zero each must be one that carries a weight, or equal one, or have the relations of
+    the columns K in it. None where that is not so: then more rows may be separated than its own θ separates.
+    """
+    every = np.arange(rows.n)
+    if proof.claim is Claim.SEPARABLE:
+        return every
+    if proof.claim is Claim.OVERLAP:
+        return every[:0]
+    if proof.claim is not Claim.QUASI_COMPLETE or proof.theta is None:
+        return None
+    weighted = np.zeros(rows.n, dtype=bool)
+    for stage in proof.stages:
+        weighted[list(stage.rows or ())] = True
+    equals: frozenset[bytes] = frozenset()
+    if proof.columns is None:
+        equals = frozenset().union(*rows.map(bytes_of, weighted))
+    found = rows.map(off_face, proof, weighted, equals)
+    return None if any(part is None for part in found) else np.concatenate(found)
+
+
+def off_face(
+    first: int, piece: HeldRows, proof: Proof, weighted: NDArray[np.bool_], equals: frozenset[bytes]
+) -> Index | None:
+    """The rows of a piece with zᵀθ > 0; None where another one is not shown to be zero for every θ of the cone."""
+    reader = Reader(piece)
+    signs = reader.signs(proof.theta or ())
+    open_rows = np.flatnonzero((signs <= 0) & ~weighted[first : first + piece.n])
+    if proof.columns is None:
+        good = equals.issuperset(reader.row_bytes(open_rows))
+    else:
+        good = len(relations_at(reader, proof, open_rows)) == len(open_rows)
+    return first + np.flatnonzero(signs > 0) if good else None
+
+
+def bytes_of(first: int, piece: HeldRows, weighted: NDArray[np.bool_]) -> frozenset[bytes]:
+    """The rows of a piece that carry a weight, as bytes."""
+    return Reader(piece).row_bytes(np.flatnonzero(weighted[first : first + piece.n]))
 
 
 def all_signs(rows: Rows, theta: Sequence[Any]) -> tuple[int, int]:
@@ -137,47 +186,22 @@ def relations_of(first: int, piece: HeldRows, proof: Proof) -> bool:
     return relations_hold(Reader(piece), proof, None)
 
 
-def exact_gordan(reader: Reader, rows: Index, weights: tuple[float | Fraction, ...]) -> bool:
-    """Whether Σ λ_i z_i = 0 in whole numbers."""
-    lam = as_integers(weights)
-    if reader.sparse:
-        from scipy.sparse import csr_array
-
-        used = np.unique(csr_array(reader.X[rows]).indices).astype(np.int64)
-        columns = np.concatenate([used, np.arange(reader.d, reader.D)])
-    else:
-        columns = np.arange(reader.D)
-    step = max(1, 1_000_000 // max(1, len(rows)))
-    for lo in range(0, len(columns), step):
-        A = reader.dense(rows, columns[lo : lo + step])
-        for column in A.T:
-            inside = np.flatnonzero(column)
-            whole = as_integers(column[inside])
-            if sum(w * lam[i] for w, i in zip(whole, inside.tolist(), strict=True)) != 0:
-                return False
-    return True
+def solved(reader: Reader, rows: Index, proof: Proof, columns: Index) -> bool:
+    """Whether Z_Bᵀλ = 0 has a positive solution at or near the weights, and these columns have full rank."""
+    if reader.sparse and exactly(reader, rows, proof.weights or (), columns):  # without writing rows out
+        return True
+    near = slack(reader, rows, proof.float_weights, columns) > 0
+    return near or (not reader.sparse and exactly(reader, rows, proof.weights or (), columns))
 
 
 def exactly(reader: Reader, rows: Index, weights: tuple[float | Fraction, ...], columns: Index) -> bool:
     """What the Cholesky argument shows, without rounding: Σ λ_i z_i = 0, and these columns of full rank."""
-    if not any(isinstance(w, Fraction) for w in weights) or len(rows) * len(columns) > EXACT_ENTRIES // 10:
+    simple = len(set(weights)) == 1  # as of rows that occur with both signs
+    if not simple and not any(isinstance(w, Fraction) for w in weights):
         return False  # floats cancel by chance alone
-    return exact_gordan(reader, rows, weights) and independent_modulo_prime(residues(reader.dense(rows, columns)))
-
-
-def relations_hold(reader: Reader, proof: Proof, rows: Index | None) -> bool:
-    """Whether each column outside K is, on these rows, zero or the combination of columns of K that the proof says."""
-    kept = set(proof.columns or ())
-    if kept.intersection(proof.relations):
+    if not simple and not reader.sparse and len(rows) * len(columns) > EXACT_ENTRIES // 10:
         return False
-    zero = np.array(sorted(set(range(reader.D)) - kept - set(proof.relations)), dtype=np.int64)
-    if len(zero) and not reader.zero(zero, rows).all():
-        return False
-    for j, terms in proof.relations.items():
-        c = [Fraction(-1), *(Fraction(v) for v in terms.values())]
-        if not kept.issuperset(terms) or reader.signs_at([j, *terms], c, rows).any():
-            return False
-    return True
+    return exact_gordan(reader, rows, weights) and independent(reader, rows, columns)
 
 
 @np.errstate(all="ignore")  # what overflows on the way ends as inf or NaN, and proves nothing

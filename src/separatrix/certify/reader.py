@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from math import fsum, inf, lcm
 from typing import Any
 
@@ -78,6 +79,39 @@ def error_free_signs(A: Vector, part: list[int]) -> Signs | None:
     return np.sign([fsum(line) for line in both.tolist()]).astype(np.int8)  # fsum rounds the exact sum once
 
 
+def whole_entries(values: Vector) -> tuple[NDArray[Any], int]:
+    """Floats as Python's whole numbers times one power of two: the numbers, and the power."""
+    m, e = np.frexp(values)
+    whole, power = np.ldexp(m, 53).astype(np.int64), e.astype(np.int64) - 53
+    trailing = np.where(whole == 0, 0, np.frexp((whole & -whole).astype(np.float64))[1] - 1)
+    whole, power = whole >> trailing, np.where(whole == 0, 0, power + trailing)
+    least = int(power.min(initial=0))
+    found = whole.astype(object)
+    shifted = np.flatnonzero(power > least)
+    found[shifted] = found[shifted] << (power[shifted] - least).astype(object)
+    return found, least
+
+
+def exact_signs(Z: Any, part: Sequence[int]) -> Signs:
+    """The signs of CSR rows times whole numbers."""
+    filled = np.flatnonzero(np.diff(Z.indptr))
+    out = np.zeros(Z.shape[0], dtype=np.int8)
+    if len(filled) == 0:
+        return out
+    size = max(map(abs, part))
+    if size < 2**53 and (Z.data == np.rint(Z.data)).all():
+        top = float(abs(Z.data).max()) * int(np.diff(Z.indptr).max())
+        if top < 2.0**53 / size:
+            out[:] = np.sign(Z @ np.array([float(p) for p in part]))  # no rounding anywhere
+            return out
+    whole, _ = whole_entries(Z.data)
+    factors = np.empty(len(part), dtype=object)
+    factors[:] = part
+    sums = np.add.reduceat(whole * factors[Z.indices], Z.indptr[filled])
+    out[filled] = (sums > 0).astype(np.int8) - (sums < 0).astype(np.int8)
+    return out
+
+
 def relation_vector(D: int, j: int, terms: Mapping[int, Any]) -> list[Fraction]:
     """v with a_iᵀv = Σ c a_ik - a_ij, which is zero where column j is that combination."""
     v = [Fraction(0)] * D
@@ -119,6 +153,49 @@ class Reader:
     def _csr(self, rows: Index) -> Any:
         """These rows as CSR; all of them in order without a copy."""
         return self.X if np.array_equal(rows, np.arange(self.n)) else self.X[rows]
+
+    def csr(self, rows: Index, columns: Index | None = None) -> Any:
+        """Entries z_ij that are not 0 as CSR in float64, rows x columns (all D where not given)."""
+        from scipy.sparse import csr_array
+
+        if columns is not None and FEW * len(columns) < self.D:
+            Z = csr_array(self._by_column[:, columns])
+            return Z if np.array_equal(rows, np.arange(self.n)) else Z[rows]
+        Z = self._signed(rows)
+        if columns is not None and not np.array_equal(columns, np.arange(self.D)):
+            Z = csr_array(Z.tocsc()[:, columns])
+        return Z
+
+    @cached_property
+    def _by_column(self) -> Any:
+        """All rows as CSC."""
+        return self._signed(np.arange(self.n)).tocsc()
+
+    def _signed(self, rows: Index) -> Any:
+        """These rows z_i as CSR, the intercept among them."""
+        from scipy.sparse import csr_array, hstack
+
+        Z = csr_array(self._csr(rows), dtype=np.float64, copy=True)
+        Z.data *= np.repeat(self.y[rows], np.diff(Z.indptr))
+        if self.D > self.d:
+            Z = csr_array(hstack([Z, csr_array((self.bias * self.y[rows])[:, None])], format="csr"))
+        Z.eliminate_zeros()
+        return Z
+
+    def row_bytes(self, rows: Index) -> frozenset[bytes]:
+        """These rows z_i, each once, as bytes that equal rows share."""
+        found: set[bytes] = set()
+        for lo in range(0, len(rows), self.step):
+            part = rows[lo : lo + self.step]
+            if self.sparse:
+                Z = self.csr(part)
+                data, indices = Z.data + 0.0, Z.indices.astype(np.int64)
+                ends = zip(Z.indptr[:-1].tolist(), Z.indptr[1:].tolist(), strict=True)
+                found.update(indices[a:b].tobytes() + data[a:b].tobytes() for a, b in ends)
+            else:
+                A = self.dense(part, np.arange(self.D)) + 0.0  # no -0
+                found.update(line.tobytes() for line in np.unique(A, axis=0))
+        return frozenset(found)
 
     def zero(self, columns: Index, rows: Index | None = None) -> NDArray[np.bool_]:
         """The rows (of these) in which all these columns are zero."""
@@ -171,16 +248,18 @@ class Reader:
         open_rows = np.flatnonzero(~sure)
         if len(open_rows) == 0:
             return out
-        if not self.sparse:
-            whole = self.dense(rows[open_rows], support)
-            size = sum(map(abs, part))
-            if size < 2**53 and (whole == np.rint(whole)).all() and abs(whole).max() < 2.0**52 / size:
-                out[open_rows] = np.sign(whole @ np.array([float(p) for p in part]))  # no rounding anywhere
-                return out
-            fast = error_free_signs(whole, part)
-            if fast is not None:
-                out[open_rows] = fast
-                return out
+        if self.sparse:
+            out[open_rows] = exact_signs(self.csr(rows[open_rows], support), part)
+            return out
+        whole = self.dense(rows[open_rows], support)
+        size = sum(map(abs, part))
+        if size < 2**53 and (whole == np.rint(whole)).all() and abs(whole).max() < 2.0**52 / size:
+            out[open_rows] = np.sign(whole @ np.array([float(p) for p in part]))  # no rounding anywhere
+            return out
+        fast = error_free_signs(whole, part)
+        if fast is not None:
+            out[open_rows] = fast
+            return out
         for j in open_rows:
             row = self.integers(int(rows[j]), support)
             value = sum(a * b for a, b in zip(row, part, strict=True) if a)

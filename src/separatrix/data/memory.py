@@ -221,9 +221,14 @@ def _assembled(
     )
 
 
-def hold_signed(Z: Vector, classes: NDArray[Any]) -> HeldRows:
-    """Rows z_i given as they are, all of sign +1 and without an intercept of their own."""
-    Z = np.ascontiguousarray(Z)
-    Z.flags.writeable = False
-    ones = np.ones(len(Z))
-    return HeldRows((Z,), ones, ones, lengths_of((Z,), Z.shape[1]), 1.0, 0.0, classes, Z.shape[1])
+def hold_signed(Z: Any, classes: NDArray[Any]) -> HeldRows:
+    """Rows z_i given as they are, dense or CSR, all of sign +1 and without an intercept of their own."""
+    n, d = Z.shape
+    if isinstance(Z, np.ndarray):
+        Z = np.ascontiguousarray(Z)
+        Z.flags.writeable = False
+        arrays: tuple[Any, ...] = (Z,)
+    else:
+        arrays = rows_of(Z)[0]
+    ones = np.ones(n)
+    return HeldRows(arrays, ones, ones, lengths_of(arrays, d), 1.0, 0.0, classes, d)

@@ -1,8 +1,9 @@
 """Columns that are exact combinations of others, guessed in floats and settled in whole numbers.
 
-Small problems are eliminated exactly. Of larger ones guesses come from three sources, cheapest first: columns that are
-zero, columns proportional to another, and what a pivoted Cholesky factorisation leaves over. A guess is no claim: a
-relation counts once `Reader.signs` has found it zero in every row it is about.
+Small problems are eliminated exactly, sparse ones modulo a prime (`sparse_relations`). Of larger ones guesses come from
+three sources, cheapest first: columns that are zero, columns proportional to another, and what a pivoted Cholesky
+factorisation leaves over. A guess is no claim: a relation counts once `Reader.signs` has found it zero in every row it
+is about.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.exact import echelon, solve_system
 from separatrix.deciding.panels import gram, triangle
-
-Relations = dict[int, dict[int, Fraction]]
+from separatrix.deciding.sparse_relations import Relations as Relations
+from separatrix.deciding.sparse_relations import sparse_columns
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 PANEL = 128  # columns orthogonalised together
@@ -67,6 +68,9 @@ def independent_columns(
         pivots, exact = echelon([as_integers(line) for line in reader.dense(rows, columns)])
         named = {int(columns[j]): {int(columns[k]): c for k, c in terms.items()} for j, terms in exact.items()}
         return np.sort(columns[pivots].astype(np.int64)), named
+    sparse = sparse_columns(reader, rows, order=order, budget=budget) if reader.sparse else None
+    if sparse is not None:
+        return sparse
     if len(rows) * len(columns) * min(len(rows), len(columns)) > budget.affordable(FACTORED):
         return np.sort(columns), {}
     A = reader.dense(rows, columns)
