@@ -198,10 +198,67 @@ def test_when_no_column_varies_there_is_nothing_to_design():
         design({"ward": ["icu"] * 3, "y": [0, 1, 0]}, "y")
 
 
-def test_text_that_differs_in_every_row_is_noted_as_an_identifier(make):
-    codes = [f"p{k}" for k in range(10)]
-    assert "'id' differs in every row, like an identifier" in design(make({"id": codes, "y": [0, 1] * 5}), "y").notes[0]
-    assert design(make({"id": codes[:9], "y": [0, 1, 0] * 3}), "y").notes == ()
+IDS = [f"p{k}" for k in range(20)]
+
+
+def test_text_that_differs_in_every_row_is_left_out_with_a_note(make):
+    made = design(make({"id": IDS, "x": [3, 1] * 10, "y": [0, 1, 1, 1] * 5}), "y")
+    assert names(made) == ["x"]
+    note = "'id' differs in every row, like an identifier, and is left out; name it in keep= to use it."
+    assert made.notes == (note,)
+
+
+def test_text_that_differs_in_nearly_every_row_is_left_out_too(make):
+    frame = {"id": [*IDS[:19], "p0"], "x": [3, 1] * 10, "y": [0, 1, 1, 1] * 5}
+    made = design(make(frame), "y")
+    assert names(made) == ["x"]
+    assert made.notes[0].startswith("'id' has 19 different values in 20 rows, like an identifier, and is left out")
+    frame["id"] = [*IDS[:18], "p0", "p1"]
+    assert len(names(design(make(frame), "y"))) == 18
+
+
+def test_keep_keeps_what_looks_like_an_identifier(make):
+    made = design(make({"id": IDS, "x": [3, 1] * 10, "y": [0, 1, 1, 1] * 5}), "y", keep=["id"])
+    assert len(names(made)) == 20
+    assert made.notes == ()
+
+
+def test_in_few_rows_every_text_may_differ(make):
+    assert len(names(design(make({"id": IDS[:9], "y": [0, 1, 0] * 3}), "y"))) == 8
+
+
+def test_numbers_as_text_that_differ_in_every_row_are_left_out_with_the_way_out(make):
+    made = design(make({"dose": [f"{k}.5" for k in range(20)], "x": [3, 1] * 10, "y": [0, 1, 1, 1] * 5}), "y")
+    assert names(made) == ["x"]
+    assert "'dose' holds numbers as text, differs in every row and is left out; convert it" in made.notes[0]
+    cells = [*(f"{k}.5" for k in range(19)), "<1"]
+    made = design(make({"dose": cells, "x": [3, 1] * 10, "y": [0, 1, 1, 1] * 5}), "y")
+    assert "'dose' was read as text because of '<1', differs in every row and is left out" in made.notes[0]
+
+
+def test_when_only_an_identifier_is_there_nothing_is_left():
+    with pytest.raises(ValueError, match="no column is left besides 'y': 'id' differs in every row.*name it in keep="):
+        design({"id": IDS, "y": [0, 1] * 10}, "y")
+
+
+def test_a_number_that_never_changes_stays_and_is_noted(make):
+    made = design(make({"one": [1.0] * 3, "x": [1, 5, 2], "y": [0, 1, 0]}), "y")
+    assert names(made) == ["one", "x"]
+    assert made.notes == ("'one' has the same value in every row.",)
+
+
+def test_the_same_column_twice_is_noted(make):
+    frame = {"a": [1, 2, 2, 5], "f": list("uvvw"), "b": [1.0, 2.0, 2.0, 5.0], "g": list("zxxy"), "y": [0, 1, 0, 1]}
+    made = design(make(frame), "y")
+    assert made.notes == ("'b' is the same as 'a' in every row.", "'g' groups the rows as 'f' does.")
+
+
+def test_an_outcome_that_is_a_function_of_a_column_is_noted(make):
+    y, x = [0, 1, 1, 0] * 5, [5.5, 1, 2, 4, 3] * 4
+    for other in (["no", "yes", "sure", "no"] * 5, [7, 3, 3, 7] * 5):
+        made = design(make({"told": other, "x": x, "y": y}), "y")
+        assert made.notes == ("'y' is a function of 'told': rows with the same 'told' have the same 'y'.",)
+    assert design(make({"told": ["no", "yes", "sure", "sure"] * 5, "x": x, "y": y}), "y").notes == ()
 
 
 def test_text_that_reads_as_numbers_is_noted(make):
@@ -211,42 +268,69 @@ def test_text_that_reads_as_numbers_is_noted(make):
 
 
 def test_a_column_that_numbers_the_rows_is_noted(make):
-    made = design(make({"row": list(range(1, 13)), "x": [5, 4] * 6, "y": [0, 1] * 6}), "y")
+    made = design(make({"row": list(range(1, 13)), "x": [5, 4] * 6, "y": [0, 1, 1] * 4}), "y")
     assert made.notes == ("'row' goes up by one from row to row; if it only numbers the rows, drop it.",)
 
 
 def test_a_factor_with_too_many_levels_is_refused_before_memory_is_taken():
     n = 20_000
     with pytest.raises(ValueError, match="'id' has 20000 levels in 20000 rows, too many"):
-        design({"id": [f"p{k}" for k in range(n)], "y": np.arange(n) % 2}, "y")
+        design({"id": [f"p{k}" for k in range(n)], "y": np.arange(n) % 2}, "y", keep="id")
 
 
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        (pl.Series([datetime.date(2024, 1, 1)] * 2), "Date"),
-        (pl.Series([datetime.datetime(2024, 1, 1)] * 2), "Datetime"),
         (pl.Series([datetime.timedelta(1)] * 2), "Duration"),
         (pl.Series([datetime.time(1)] * 2), "Time"),
         (pl.Series([[1], [2]]), "List"),
         (pl.Series([{"a": 1}] * 2), "Struct"),
         (pl.Series([b"a", b"b"]), "Binary"),
-        (pd.Series(pd.to_datetime(["2024-01-01", "2024-01-02"])), "Datetime"),
         (pd.Series(pd.to_timedelta([1, 2], unit="s")), "Duration"),
-        (pd.Series(pd.period_range("2024", periods=2, freq="M")), "Period"),
         (pd.Series([1j, 2j]), "complex128"),
         (pd.Series([b"a", b"b"]), "bytes"),
         (pd.Series([[1], [2]]), "list"),
-        ([datetime.date(2024, 1, 1)] * 2, "date"),
         ([[1], [2]], "list"),
         ([np.timedelta64(1, "s"), np.timedelta64(2, "s")], "timedelta64"),
-        (np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]"), "datetime64"),
         (np.array([b"a", b"b"]), r"\|S1"),
     ],
 )
 def test_a_column_that_is_no_number_nor_level_is_refused_with_its_type(values, kind):
     with pytest.raises(ValueError, match=f"column 'when' has the type {kind}.*; turn it into numbers, or drop it"):
         design({"when": values, "y": [0, 1]}, "y")
+
+
+@pytest.mark.parametrize(
+    ("values", "seen"),
+    [
+        (pl.Series([datetime.date(2024, 1, 1)] * 2), "has the type Date"),
+        (pl.Series([datetime.datetime(2024, 1, 1)] * 2), "has the type Datetime"),
+        (pd.Series(pd.to_datetime(["2024-01-01", "2024-01-02"])), "has the type Datetime"),
+        (pd.Series(pd.period_range("2024", periods=2, freq="M")), "has the type Period"),
+        ([datetime.date(2024, 1, 1)] * 2, "has the type date"),
+        ([pd.Timestamp("2024-01-01")] * 2, "has the type Timestamp"),
+        (np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]"), "has the type datetime64"),
+        (["2024-01-31", "2024-02-01"], "holds dates as text, such as '2024-01-31'"),
+        (["31.1.2024", "1.2.2024"], "holds dates as text"),
+        (["1/31/2024", "2/1/2024"], "holds dates as text"),
+        (["2024-01-31 10:30", "2024-02-01T11:00:05Z"], "holds dates as text"),
+    ],
+)
+def test_dates_are_refused_with_the_way_out(values, seen):
+    with pytest.raises(ValueError, match=f"column 'when' {seen}.*; turn the dates into numbers, such as days since"):
+        design({"when": values, "y": [0, 1]}, "y")
+
+
+def test_dates_as_text_are_levels_where_they_are_kept_or_declared():
+    days = ["2024-01-31", "2024-02-01", "2024-01-31"]
+    expected = ["when[2024-02-01] (vs 2024-01-31)"]
+    assert names(design({"when": days}, [0, 1, 1], keep=["when"])) == expected
+    assert names(design({"when": pd.Series(days, dtype="category")}, [0, 1, 1])) == expected
+
+
+@pytest.mark.parametrize("values", [["1.2.3", "1.2.4"], ["12-13", "12-14"], ["2024", "2025"], ["2024-01-31", "no"]])
+def test_what_only_resembles_dates_is_text(values):
+    assert len(names(design({"when": values, "y": [0, 1]}, "y"))) == 1
 
 
 @pytest.mark.parametrize("wrap", [list, lambda v: pd.Series(v, dtype=object), lambda v: np.array(v, dtype=object)])
@@ -301,7 +385,7 @@ HOLES = {
     "age": [1.0, None, 3.0, 4.0, None, 6.0, 7.0],
     "ward": ["a", "b", None, "a", "b", "c", "a"],
     "well": [True, None, True, False, False, True, False],
-    "count": [1, 2, 3, None, 5, 6, 7],
+    "count": [1, 2, 3, None, 5, 6, 9],
     "died": ["no", "yes", "no", "no", "yes", None, "yes"],
 }
 HOLED = {
@@ -338,7 +422,7 @@ def test_rows_with_missing_values_can_be_dropped_and_levels_vanish_with_them(hol
     assert made.rows.tolist() == [0, 6]
     assert made.dropped == 5
     assert names(made) == ["age", "well[True] (vs False)", "count"]
-    assert made.X.tolist() == [[1, 1, 1], [7, 0, 7]]
+    assert made.X.tolist() == [[1, 1, 1], [7, 0, 9]]
     assert made.y.tolist() == ["no", "yes"]
     assert made.notes == ("'ward' has the same value in every row and is left out.",)
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from separatrix.core.constants import EXACT
 from separatrix.data.arrays import machine_memory
-from separatrix.data.frames import listed
+from separatrix.data.columns import listed
 
 MISSING = frozenset(["", "NA", "NaN", "nan", "NAN", "null", "NULL", "None", "n/a", "N/A", "?", "."])
 DELIMITERS = "\t;|,"

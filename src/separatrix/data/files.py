@@ -21,8 +21,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.data.columns import listed
 from separatrix.data.csv import GZIP, TOO_MUCH, read_text, unpacked, unpacked_most
-from separatrix.data.frames import design, listed
+from separatrix.data.frames import design
 from separatrix.data.labels import open_parquet
 from separatrix.data.npy import NOT_NPY, read_npy
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.frames import listed
+from separatrix.data.columns import listed
 from separatrix.data.rows import Vector
 from separatrix.data.sources import Binary, Parquet, parquet_reader, row_groups
 from separatrix.reporting.plain import LONG, plain

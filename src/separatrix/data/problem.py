@@ -11,7 +11,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.frames import Design, design, is_frame
+from separatrix.data.columns import is_frame
+from separatrix.data.frames import Design, design
 from separatrix.data.labels import label
 from separatrix.data.open import dask_client, open_rows
 from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
