@@ -21,7 +21,7 @@ from separatrix.data.memory import hold
 from separatrix.deciding import relations
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.relations import spanning_columns
-from separatrix.diagnosing.diagnose import diagnosis_of
+from separatrix.diagnosing.diagnose import diagnosis_of, of_rows
 
 IRIS = load_iris()
 
@@ -119,7 +119,7 @@ def test_directions_by_the_float_tools_are_the_oracles():
         X = np.round(rng.normal(size=(60, 5)), 2)
         y = (X[:, 0] + 0.5 * X[:, 1] > 0.1).astype(int) if seed % 2 else (X[:, 0] > 0).astype(int)
         rows = hold(X, y, fit_intercept=True)
-        found = diagnosis_of(rows, y, rows.classes, budget=Budget(tiny=0))
+        found = diagnosis_of(of_rows(rows), None, Budget(tiny=0), rows)
         assert list(found.columns.values()) == oracle.directions(X, y, True), seed
 
 
@@ -244,7 +244,7 @@ def test_the_multinomial_kind_is_the_oracles_on_the_stacked_system():
                 line[own] += a
                 line[k] -= a
                 stack.append(line[1:].ravel().tolist())
-        assert sx.diagnose(X, y).kind == oracle.face(stack)[0], seed
+        assert sx.diagnose(X, y, model="multinomial").kind == oracle.face(stack)[0], seed
 
 
 # What is shown.
@@ -292,9 +292,10 @@ def test_csr_and_float32_rows_get_the_diagnosis_of_dense_ones():
         (np.eye(3), "label", {}, "no data frame"),
         (np.eye(3), [1, 1, 1], {}, "one class only"),
         (np.eye(3), [0, np.nan, 1], {}, "y is missing at row 1"),
-        (np.eye(3), [[0, 1], [1, 0], [1, 1]], {}, "one label per row"),
+        (np.eye(3), [[0, 1, 1], [1, 0, 1], [1, 1, 0]], {}, "one dimension, got shape"),
         (np.eye(3), [0, 1], {}, "rows but y has"),
-        (np.ones((60, 1)), np.arange(60), {}, "60 different values"),
+        (np.ones((60, 1)), np.arange(60), {}, "60 different numbers"),
+        (np.ones((60, 1)), np.arange(60), {"model": "multinomial"}, "60 different values"),
         (np.eye(3), [0, 1, 1], {"time_limit": 0}, "time_limit"),
         (pd.DataFrame({"a": [1, 2], "b": [0, 1]}), "c", {}, "c"),
     ],
@@ -431,8 +432,8 @@ def test_many_aliased_columns_are_folded_and_names_stay_on_their_line():
     assert "note[c] (vs a\\nb)" in text
 
 
-def test_a_path_is_no_frame_and_a_name_no_column():
-    with pytest.raises(ValueError, match="read the file into a data frame first"):
+def test_a_file_that_is_not_there_is_named_and_a_name_is_no_column():
+    with pytest.raises(FileNotFoundError, match=r"no file patients\.csv"):
         sx.diagnose("patients.csv", "died")
     with pytest.raises(ValueError, match="got the name 'died'; pass the column itself"):
         sx.solve(np.eye(2), "died")

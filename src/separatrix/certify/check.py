@@ -13,7 +13,7 @@ near the identity whatever the condition of A, and σ_min(W)² ≥ 1 - ‖WᵀW 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import frexp, fsum, sqrt
@@ -29,6 +29,7 @@ from separatrix.core.constants import SMALLEST, UNIT
 from separatrix.data.memory import HeldRows
 from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import Index, Rows, Vector
+from separatrix.models.recipe import Recipe
 
 NEVER = -(2**20)  # the exponent of zero
 UNLIKE = 1e3  # times as large, from where weights are of very different sizes
@@ -38,7 +39,14 @@ DENSE_ENTRIES = 2**28  # of sparse rows that are written out: 2 GB
 EXACT_ENTRIES = 20_000_000  # products that the exact sums of the Cholesky argument may take
 
 
-def verify(proof: Proof, X: Any, y: Any = None, *, memory_limit: int | str | None = None) -> bool:
+def verify(
+    proof: Proof,
+    X: Any,
+    y: Any = None,
+    *,
+    beside: Mapping[str, Any] | None = None,
+    memory_limit: int | str | None = None,
+) -> bool:
     """Whether the proof holds for these data, re-computed from the raw rows, wherever they are.
 
     Parameters
@@ -48,7 +56,10 @@ def verify(proof: Proof, X: Any, y: Any = None, *, memory_limit: int | str | Non
     X : array, sparse matrix, data frame, path, list of paths, Dask collection or Problem
         The rows that it is about, in the same order; see `solve`.
     y : array-like, path or str, optional
-        Their labels; not with a `Problem`, which has them.
+        Their labels; not with a `Problem`, which has them, nor where the proof names the outcome's column itself.
+    beside : mapping, optional
+        For proofs about models: values that the diagnosis was given by themselves and not by a column's name, such as
+        {"weight": …} or {"event": …}.
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
 
@@ -75,6 +86,9 @@ def verify(proof: Proof, X: Any, y: Any = None, *, memory_limit: int | str | Non
     >>> sx.verify(proof, X, y), sx.verify(proof, -X, y)
     (True, False)
     """
+    if proof.model is not None:
+        reading = Recipe.from_dict(dict(proof.model)).again(X, y, beside or {})
+        return check(proof, reading.held()[0])
     with as_problem(X, y, fit_intercept=proof.intercept, memory_limit=memory_limit) as problem:
         if problem.fit_intercept and not proof.intercept:
             raise ValueError("the proof is of hyperplanes through the origin, and this Problem has an intercept.")

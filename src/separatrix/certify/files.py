@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.certify.proof import Claim, Number, Proof, ProofError, Stage
+from separatrix.models.recipe import Recipe
 
 FORMAT = "separatrix proof 1"
 LONGEST = 2**28  # bytes of a file
@@ -77,6 +78,8 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
     }
     if proof.earlier:
         document["earlier"] = [_written(stage) for stage in proof.earlier]
+    if proof.model is not None:
+        document["model"] = dict(proof.model)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -175,7 +178,10 @@ def _parse(document: dict[str, Any]) -> Proof:
         raise ValueError("earlier is no list of stages")
     earlier = tuple(Stage(*_stage(stage, n, D)) for stage in stages)
     rows, weights, columns, relations = _stage(document, n, D)
-    proof = Proof(Claim(document["claim"]), n, d, intercept, theta, rows, weights, columns, relations, earlier)
+    model = document.get("model")
+    if model is not None:
+        model = Recipe.from_dict(model).to_dict()
+    proof = Proof(Claim(document["claim"]), n, d, intercept, theta, rows, weights, columns, relations, earlier, model)
     if not proof.well_formed:
         raise ValueError("lengths, indices or numbers in it do not fit together")
     return proof

@@ -14,6 +14,9 @@ A file holds one object:
     earlier     absent, or stages before these: objects with rows, weights, columns and relations. Weights of the first
                 stage add up to 0 exactly, those of each later one to a row in which the relations of the one before it
                 hold; columns and relations of a stage are those of its rows and all earlier ones
+    model       absent where rows are y_i a_i; else a recipe by which a table is read as the model whose rows these are
+                (docs/models.md): model, formula, outcome, fit_intercept, beside, fixed_effects, reference, keep and
+                missing
 
 Numbers are JSON numbers (float64, printed so that they read back to the same bits) or strings "p/q" in hexadecimal, of
 at most 65,536 digits each. A name is given once; a file has at most 256 MB.
@@ -102,6 +105,8 @@ class Proof:
         zero.
     earlier : tuple of Stage
         Stages of rows tied to zero before these.
+    model : mapping or None
+        How a table is read as the model whose rows these are; None where they are y_i a_i.
     stages : tuple of Stage or Proof
         The earlier stages, and the proof itself as the last one.
     well_formed : bool
@@ -128,6 +133,7 @@ class Proof:
     columns: tuple[int, ...] | None = None
     relations: Mapping[int, Mapping[int, Number]] = field(default_factory=dict)
     earlier: tuple[Stage, ...] = ()
+    model: Mapping[str, Any] | None = None
 
     @property
     def stages(self) -> tuple[Stage | Proof, ...]:
@@ -164,7 +170,8 @@ class Proof:
     def __str__(self) -> str:
         count = sum(len(stage.rows or ()) for stage in self.stages)
         on = "" if self.rows is None else f" on {count:,} row{'s' * (count > 1)}"
-        return f"{self.claim} by {self.argument}{on}: {self.claim.message}"
+        model = "" if self.model is None else f" of the model {self.model['model']}"
+        return f"{self.claim} by {self.argument}{on}{model}: {self.claim.message}"
 
     __repr__ = __str__
 

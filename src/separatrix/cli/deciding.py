@@ -85,9 +85,7 @@ def separate(
                 data, target=target, header=header, missing=missing, labels=labels, in_place=memory_limit is not None
             )
             tell("deciding")
-            found = decide(
-                X, y, fit_intercept=intercept, exact=exact, time_limit=time_limit, memory_limit=memory_limit
-            )
+            found = decide(X, y, fit_intercept=intercept, exact=exact, time_limit=time_limit, memory_limit=memory_limit)
         write_proof(found.proof, proof, NO_PROOF.get(found.certainty, NOTHING))
         answer = {
             "status": str(found.status),
@@ -173,6 +171,21 @@ def margin(
 def diagnose(
     data: Data,
     target: Target = None,
+    model: Annotated[
+        str | None, typer.Option(help="logit, multinomial, cumulative, poisson, conditional, cox, …")
+    ] = None,
+    formula: Annotated[str | None, typer.Option(help="Such as 'died ~ age * C(stage)', in place of --target.")] = None,
+    weight: Annotated[str | None, typer.Option(help="The column of weights; 0 leaves a row out.")] = None,
+    trials: Annotated[str | None, typer.Option(help="The column of trials, where the target counts successes.")] = None,
+    failures: Annotated[str | None, typer.Option(help="The column of failures, where it does.")] = None,
+    groups: Annotated[str | None, typer.Option(help="The column of matched sets, or of strata.")] = None,
+    event: Annotated[str | None, typer.Option(help="The column of events, 1 or 0, where the target is a time.")] = None,
+    fixed_effect: Annotated[
+        list[str] | None, typer.Option(help="A column whose levels each get a coefficient; may be given again.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column to use although it looks like an identifier.")
+    ] = None,
     intercept: Intercept = True,
     missing: Missing = "error",
     header: Header = None,
@@ -182,7 +195,7 @@ def diagnose(
     proof: ProofFile = None,
     json: AsJson = False,
 ) -> None:
-    """Say whether the logistic estimate exists, and if not, why."""
+    """Say whether a model's estimate exists, and if not, why."""
     with plain_errors():
         check_folder(proof, "--proof")
         from separatrix.data.files import Arrays, read, target_of
@@ -191,12 +204,32 @@ def diagnose(
 
         with waiting(f"reading {data}") as tell:
             held = read(data, target=target, header=header, labels=labels)
-            X, y = (held.X, held.y) if isinstance(held, Arrays) else (held.columns, target_of(held, target))
+            X: Any
+            y: Any
+            if isinstance(held, Arrays):
+                X, y = held.X, held.y
+            elif formula is not None:
+                X, y = formula, held.columns
+            else:
+                X, y = held.columns, target_of(held, target)
             tell("diagnosing")
-            found = examine(X, y, fit_intercept=intercept, missing=missing, exact=exact, time_limit=time_limit)
-        several = len(found.counts) > 2
-        why = "more than two classes have none" if several else NO_PROOF.get(found.certainty, NOTHING)
-        write_proof(found.proof, proof, why)
+            found = examine(
+                X,
+                y,
+                model=model,
+                fit_intercept=intercept,
+                sample_weight=weight,
+                trials=trials,
+                failures=failures,
+                groups=groups,
+                event=event,
+                fixed_effects=fixed_effect or (),
+                keep=keep or (),
+                missing=missing,
+                exact=exact,
+                time_limit=time_limit,
+            )
+        write_proof(found.proof, proof, NO_PROOF.get(found.certainty, NOTHING))
         show(str(found), found.to_dict(), json)
     raise typer.Exit({Kind.COMPLETE: SEPARABLE, Kind.UNDECIDED: UNDECIDED}.get(found.kind, INSEPARABLE))
 
@@ -215,9 +248,15 @@ def verify(
     with plain_errors():
         from separatrix.certify import load_proof
         from separatrix.certify import verify as check
-        from separatrix.data.files import labelled
+        from separatrix.data.files import Arrays, labelled, read
 
         claimed = load_proof(proof)
+        if claimed.model is not None:
+            with waiting(f"checking {proof}"):
+                held = read(data, target=target, header=header, labels=labels)
+                X, y = (held.X, held.y) if isinstance(held, Arrays) else (held.columns, target)
+                holds = check(claimed, X, y)
+            report_check(claimed, holds, "" if holds else "its numbers do not fit these data", json)
         with waiting(f"checking {proof}"):
             X, y, _ = labelled(
                 data, target=target, header=header, missing=missing, labels=labels, in_place=memory_limit is not None
@@ -228,9 +267,14 @@ def verify(
         if wanted != shape:
             sizes = "{:,} rows and {:,} columns".format
             reason = f"it is about {sizes(*wanted)}, the data have {sizes(*shape)}"
-        text = f"the proof holds: {claimed}" if holds else f"the proof does NOT hold for these data: {reason}"
-        answer = {"holds": holds, "claim": str(claimed.claim), "argument": claimed.argument, "reason": reason}
-        show(text, answer, json)
+        report_check(claimed, holds, reason, json)
+
+
+def report_check(claimed: Any, holds: bool, reason: str, json: bool) -> None:
+    """Say whether a proof holds, and end."""
+    text = f"the proof holds: {claimed}" if holds else f"the proof does NOT hold for these data: {reason}"
+    answer = {"holds": holds, "claim": str(claimed.claim), "argument": claimed.argument, "reason": reason}
+    show(text, answer, json)
     raise typer.Exit(0 if holds else 1)
 
 
@@ -247,6 +291,7 @@ COMMANDS: dict[Callable[..., Any], str] = {  # each with the examples at the end
     diagnose: examples(
         "separatrix diagnose patients.csv --target died",
         "separatrix diagnose patients.csv --target died --missing drop --json",
+        "separatrix diagnose trade.csv --target flow --model ppml --fixed-effect exporter --fixed-effect importer",
     ),
     verify: examples("separatrix verify y.proof data.csv --target y"),
 }

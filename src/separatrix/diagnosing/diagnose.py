@@ -1,54 +1,94 @@
-"""Complete, quasi-complete or overlap: whether the logistic MLE exists, what stands in its way, and what to do.
+"""Whether a model's maximum likelihood estimate exists: complete or quasi-complete separation, or overlap.
 
-After Albert and Anderson (Biometrika 71, 1984). More than two classes: the multinomial MLE exists unless the stacked
-system (b_{y_i} - b_k)ᵀa_i ≥ 0, k ≠ y_i, has a solution that is not zero throughout.
+After Albert and Anderson (Biometrika 71, 1984) for two classes and more; other models by the rows that say along which
+directions their likelihood never falls (`models`).
 """
 
 from __future__ import annotations
 
-import time
+import time as clock
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.certify.reader import Reader
-from separatrix.data.frames import Design, design, is_frame
-from separatrix.data.labels import label, read_labels
-from separatrix.data.memory import HeldRows, hold, hold_signed
+from separatrix.data.frames import Design, Term
+from separatrix.data.memory import HeldRows, hold_signed
 from separatrix.data.problem import Problem, as_problem, decidable
 from separatrix.data.rows import Index
 from separatrix.deciding.budget import UNLIMITED, Budget, check_time_limit
 from separatrix.deciding.distinct import merged
-from separatrix.diagnosing.found import Found, find, find_extended, in_words, independent, sum_of
-from separatrix.diagnosing.report import Diagnosis, Pair, advise, explain, in_class, some
-
-INTERCEPT = "(intercept)"
-CLASSES = 50  # more classes than this are taken for a number that was meant
+from separatrix.deciding.relations import Relations
+from separatrix.diagnosing.found import find, find_extended, in_words, independent, sum_of
+from separatrix.diagnosing.report import Diagnosis, Kind, Pair, some
+from separatrix.diagnosing.words import advise, explain, outcomes
+from separatrix.models.conditions import STRUCTURE, Conditions
+from separatrix.models.model import Model
+from separatrix.models.reading import Reading, read_model
+from separatrix.models.recipe import Recipe
 
 
 def diagnose(
     X: Any,
     y: Any = None,
     *,
+    model: str | None = None,
     fit_intercept: bool = True,
+    sample_weight: Any = None,
+    offset: Any = None,
+    trials: Any = None,
+    failures: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    time: Any = None,
+    event: Any = None,
+    fixed_effects: Sequence[str] | str = (),
+    reference: Mapping[str, Any] | None = None,
+    keep: Sequence[str] | str = (),
     missing: str = "error",
     exact: bool = False,
     time_limit: float | None = None,
 ) -> Diagnosis:
-    """Whether the classes are completely separated, quasi-completely, or overlap, and which columns and rows cause it.
+    """Whether a model's estimate exists, and which columns and observations stand in its way.
 
     Parameters
     ----------
-    X : data frame, dict of columns, array, CSR matrix or Problem
-        The columns of the model. Frames are those of pandas, polars and others through narwhals.
-    y : str or array-like, optional
-        The name of the outcome's column in a frame, or one label per row; two classes or more.
+    X : data frame, dict of columns, array, CSR matrix, formula, path, statsmodels model or Problem
+        The columns of the model. Frames are those of pandas, polars and others through narwhals. A formula such as
+        "died ~ age + C(stage)" takes the frame as `y`.
+    y : str, pair of str or array-like, optional
+        The name of the outcome's column in a frame, the names of successes and failures, or one label per row. After a
+        formula, the frame.
+    model : str, optional
+        "logit", "probit", "cauchit", "cloglog", "fractional", "multinomial", "cumulative", "cumulative-probit",
+        "adjacent", "sequential", "poisson", "negative-binomial", "ppml", "conditional" or "cox". It is guessed where
+        one guess is sensible: two values, an ordered category, text of several values, and by the options below.
     fit_intercept : bool, default=True
-        Whether the model has an intercept; a `Problem` says so itself.
+        Whether the model has an intercept; a formula or a `Problem` says so itself.
+    sample_weight : str or array-like, optional
+        Weights; rows of weight 0 are left out.
+    offset : str or array-like, optional
+        Accepted for completeness: it changes nothing about separation.
+    trials : str or array-like, optional
+        The number of trials, where y counts successes.
+    failures : str or array-like, optional
+        The number of failures, where y counts successes.
+    groups : str or array-like, optional
+        The matched set of each row ("conditional"), or its stratum ("cox").
+    strata : str or array-like, optional
+        Another word for `groups`.
+    time : str or array-like, optional
+        The time of the event or of censoring ("cox"), in place of y.
+    event : str or array-like, optional
+        1 for an event, 0 for censored ("cox").
+    fixed_effects : str or sequence of str, default=()
+        Columns of a frame whose levels each get a coefficient, thousands of them if need be.
+    reference : mapping, optional
+        By column, the level that others are compared with.
+    keep : str or sequence of str, default=()
+        Columns to use although they look like identifiers.
     missing : {"error", "drop"}, default="error"
         For frames, what to do with rows that have missing values.
     exact : bool, default=False
@@ -59,12 +99,12 @@ def diagnose(
     Returns
     -------
     Diagnosis
-        The kind, the coefficients without a finite estimate, the rows that cause it, and advice.
+        The kind, the coefficients without a finite estimate, the observations that cause it, and advice.
 
     Raises
     ------
     ValueError
-        If there is one class only or far too many, a column is missing or of no use, or values are missing.
+        If the outcome does not fit the model or fits several, a column is missing or of no use, or values are missing.
 
     See Also
     --------
@@ -77,132 +117,161 @@ def diagnose(
     >>> found = sx.diagnose(patients, "died")
     >>> print(found.kind, found.infinite, found.mle_exists)
     quasi-complete ('icu',) False
+    >>> visits = {"smoker": [1, 1, 0, 0, 0], "visits": [0, 0, 2, 1, 3]}
+    >>> print(sx.diagnose(visits, "visits", model="poisson").columns["smoker"])
+    -
     """
-    began = time.perf_counter()
+    began = clock.perf_counter()
     check_time_limit(time_limit)
     budget = Budget.within(time_limit, exact=exact)
+    if groups is not None and strata is not None:
+        raise ValueError("groups and strata are two words for one thing; give one of them.")
+    beside = {
+        "weight": sample_weight,
+        "offset": offset,
+        "trials": trials,
+        "failures": failures,
+        "groups": groups if strata is None else strata,
+        "time": time,
+        "event": event,
+    }
     if isinstance(X, Problem):
-        if missing != "error":
-            raise ValueError("missing belongs to the Problem: give it where that is opened, Problem(…, missing=…).")
+        said = [name for name, value in beside.items() if value is not None]
+        if missing != "error" or said or fixed_effects or reference or keep:
+            what = said[0] if said else "missing"
+            raise ValueError(f"{what} belongs to the Problem: give it where that is opened, Problem(…, {what}=…).")
         with as_problem(X, y) as problem:
             rows = decidable(problem).scaled(1.0).whole
             if rows is None:
                 raise ValueError("diagnose needs rows in memory; separate() decides on those of files and clusters.")
-            codes = (rows.sign > 0).astype(np.int64)
-            found = diagnosis_of(rows, codes, rows.classes, problem.table, budget)
-            return replace(found, seconds=time.perf_counter() - began)
-    table: Design | None = None
-    if is_frame(X):
-        table = design(X, y, missing=missing)
-        X, y = table.X, table.y
-    elif isinstance(y, str):
-        way = "read the file into a data frame first" if isinstance(X, str | Path) else "pass one label per row"
-        raise ValueError(f"y is the column name {y!r}, but X is no data frame; {way}.")
-    elif y is None:
-        raise TypeError("y is missing: give the labels, or a Problem in place of X and y.")
-    labels, classes = read_labels(y)
-    _check_classes(classes)
-    # With more than two classes the first against the rest: what is checked here is X.
-    rows = hold(X, labels if len(classes) == 2 else labels == classes[0], fit_intercept=fit_intercept)
-    found = diagnosis_of(rows, np.searchsorted(classes, labels), classes, table, budget)
-    return replace(found, seconds=time.perf_counter() - began)
+            reading = of_rows(rows, model or "logit", problem.table)
+            found = diagnosis_of(reading, None, budget, rows)
+            return replace(found, seconds=clock.perf_counter() - began)
+    recipe, X, y, given = Recipe.of(
+        X,
+        y,
+        model=model,
+        fit_intercept=fit_intercept,
+        beside=beside,
+        fixed_effects=fixed_effects,
+        reference=reference,
+        keep=keep,
+        missing=missing,
+    )
+    found = diagnosis_of(recipe.read(X, y, given), recipe, budget)
+    return replace(found, seconds=clock.perf_counter() - began)
+
+
+def of_rows(rows: HeldRows, model: str = "logit", table: Design | None = None) -> Reading:
+    """Rows of two classes that are held already, as a reading."""
+    codes = (rows.sign > 0).astype(np.int64)
+    terms = tuple(Term(f"x{j}", f"x{j}", None, None) for j in range(rows.d)) if table is None else table.terms
+    X = rows.X if rows.sparse else rows.arrays[0]
+    places = np.arange(rows.n) if table is None else table.rows
+    if table is None:
+        table = Design(X, rows.classes[codes], terms, "y", places, 0, ())
+    return read_model(replace(table, X=X, y=rows.classes[codes]), model, fit_intercept=rows.bias > 0)
 
 
 def diagnosis_of(
-    rows: HeldRows,
-    codes: NDArray[Any],
-    classes: NDArray[Any],
-    table: Design | None = None,
-    budget: Budget = UNLIMITED,
+    reading: Reading, recipe: Recipe | None, budget: Budget = UNLIMITED, rows: HeldRows | None = None
 ) -> Diagnosis:
-    """What was proven of the rows, in the user's names; `codes` are places in `classes`, one per row."""
-    began = time.perf_counter()
-    names = [f"x{j}" for j in range(rows.d)] if table is None else [term.name for term in table.terms]
-    names = [*names, INTERCEPT] if rows.bias else names
+    """What was proven of the model's rows, in the user's names."""
+    began, model = clock.perf_counter(), reading.model
+    held, conditions = reading.held()
+    rows = held if rows is None else rows
+    names = list(model.coefficients)
+    first = leading(model, conditions, rows)
     once = merged(rows)
-    known = independent(once.rows, budget)
-    kept, relations = known or (np.arange(len(names)), {})
+    known = independent(once.rows, budget, first)
+    kept, relations = known or (np.arange(rows.d + (rows.bias > 0)), Relations())
     aliased = in_words(once.rows, kept, relations, names)
+    found = find_extended(rows, once, kept, relations, budget, first)
+    signs = dict(zip(kept.tolist(), found.signs if known else ["?"] * len(kept), strict=True))
+    columns = {name: signs.get(j, "aliased") for j, name in enumerate(names)}
+    open_names = [names[kept[at]] for at in found.open if kept[at] < len(names)]
+    near = {j: terms for j, terms in found.near.items() if j < len(names)}
+    aliased |= {names[j]: sum_of(terms, names) + ", to rounding" for j, terms in near.items()}
+    stacked = model.family != "binary"
     pairs: tuple[Pair, ...] = ()
-    if len(classes) == 2:
-        found = find_extended(rows, once, kept, relations, budget)
-        signs = dict(zip(kept.tolist(), found.signs if known else ["?"] * len(kept), strict=True))
-        columns = {name: signs.get(j, "aliased") for j, name in enumerate(names)}
-        open_names = [names[kept[at]] for at in found.open]
-        aliased |= {names[j]: sum_of(terms, names, rows.d) + ", to rounding" for j, terms in found.near.items()}
-    else:
-        found, pairs = _multinomial(rows, codes, classes, kept, budget)
-        columns = _by_class(found.signs if known else ("?",) * len(found.signs), kept, classes, names)
-        open_names = [list(columns)[at] for at in found.open]
-    facts = explain(found.kind, columns, rows, codes, classes, names, table)
-    separated = found.separated if table is None else table.rows[found.separated]
-    notes = () if table is None else table.notes
+    if stacked:  # the stack repeats each entry, so that it cannot tell what a change of one of them would turn
+        pairs, fragile = between_pairs(model, kept, budget) if model.family == "multinomial" else ((), False)
+        found = replace(found, fragile=fragile, evidence=None)
+    kind, observations = found.kind, conditions.separated(found.separated)
+    if kind is Kind.QUASI_COMPLETE and stacked and _all_strict(conditions, found.separated):
+        kind = Kind.COMPLETE  # what is left holds parts of a column together, and is about no observation
+    facts = explain(kind, columns, reading)
+    notes = reading.notes
     if open_names:
         notes = (*notes, f"to rounding only: the directions of {some(open_names)}")
+    proof = found.proof
+    if proof is not None and recipe is not None and (stacked or not recipe.plain):
+        proof = replace(proof, model=replace(recipe, model=model.name).to_dict())
     return Diagnosis(
-        kind=found.kind,
+        kind=kind,
         columns=columns,
-        rows=separated,
+        rows=reading.rows[observations],
         aliased=aliased,
-        advice=advise(found.kind, columns, aliased, facts, found.fragile, found.evidence),
+        advice=advise(kind, model.family, columns, aliased, facts, found.fragile, found.evidence),
         facts=facts,
         notes=notes,
         certainty=found.certainty,
-        evidence=found.evidence if len(classes) == 2 else None,
+        evidence=found.evidence,
         fragile=found.fragile,
-        proof=found.proof if len(classes) == 2 else None,
+        proof=proof,
         pairs=pairs,
-        target="y" if table is None else table.target,
-        counts={label(c): int(k) for c, k in zip(classes, np.bincount(codes), strict=True)},
-        n=rows.n,
-        dropped=0 if table is None else table.dropped,
-        seconds=time.perf_counter() - began,
+        model=model.name,
+        assumed=reading.assumed,
+        target=reading.target,
+        counts=counted(reading),
+        n=model.n,
+        dropped=reading.dropped,
+        index=None if reading.index is None else reading.index[observations],
+        seconds=clock.perf_counter() - began,
     )
 
 
-def _check_classes(classes: NDArray[Any]) -> None:
-    if len(classes) == 1:
-        raise ValueError(f"y has one class only ({classes[0]}); a diagnosis needs two or more.")
-    if len(classes) > CLASSES:
-        raise ValueError(
-            f"y has {len(classes)} different values; a diagnosis needs classes, at most {CLASSES} of them."
-        )
+def leading(model: Model, conditions: Conditions, rows: HeldRows) -> Index:
+    """The columns that are kept before others where some are aliased: further parts of columns, then constants."""
+    D, named = rows.d + (rows.bias > 0), len(model.coefficients)
+    constants = np.empty(0, dtype=np.int64)
+    if model.constant:
+        constants = np.arange(len(model.names) - 1, named, len(model.names))
+    elif model.family in ("cumulative", "adjacent", "sequential"):
+        constants = np.arange(len(model.classes) - 1)
+    return np.concatenate([np.arange(named, D), constants])
 
 
-def _multinomial(
-    rows: HeldRows, codes: NDArray[Any], classes: NDArray[Any], kept: Index, budget: Budget
-) -> tuple[Found, tuple[Pair, ...]]:
-    """The stacked system with the first class as reference, and every pair of classes by itself."""
-    reader = Reader(rows)
-    n, width, others = rows.n, len(kept), len(classes) - 1
-    if n * others * width * others > budget.entries:
-        raise ValueError(
-            f"the multinomial system of {n} rows, {width} columns and {others + 1} classes is too large; "
-            "diagnose two classes at a time."
-        )
-    A = reader.dense(np.arange(n), kept) * reader.y[:, None]  # the rows a_i without their labels
-    stack = np.zeros((n, others, others + 1, width))
-    for i, own in enumerate(codes):
-        for slot, k in enumerate(np.delete(np.arange(others + 1), own)):
-            stack[i, slot, own] = A[i]
-            stack[i, slot, k] = -A[i]
-    Z = stack[:, :, 1:].reshape(n * others, others * width)
-    found = find(hold_signed(Z, classes), budget)
+def _all_strict(conditions: Conditions, strict: Index) -> bool:
+    """Whether every row that is about an observation is strict."""
+    inside = np.zeros(len(conditions.observation), dtype=bool)
+    inside[strict] = True
+    return bool(inside[conditions.observation != STRUCTURE].all())
+
+
+def between_pairs(model: Model, kept: Index, budget: Budget) -> tuple[tuple[Pair, ...], bool]:
+    """The kind of every pair of classes by itself, and whether one of them is fragile."""
+    A, codes = model.A if isinstance(model.A, np.ndarray) else model.A.toarray(), model.codes
+    A = A[:, np.unique(kept[kept < A.shape[1]])]
     pairs, fragile = [], False
-    for first, second in combinations(range(others + 1), 2):
+    for first, second in combinations(range(len(model.classes)), 2):
         inside = (codes == first) | (codes == second)
         signed = A[inside] * np.where(codes[inside] == second, 1.0, -1.0)[:, None]
-        pair = find(hold_signed(signed, classes[[first, second]]), budget, signs=False)
-        pairs.append(Pair(label(classes[first]), label(classes[second]), pair.kind))
-        fragile |= pair.fragile  # the stack repeats each entry, so only the pairs can tell
-    return replace(found, separated=np.unique(found.separated // others), fragile=fragile), tuple(pairs)
+        pair = find(hold_signed(signed, np.array([first, second])), budget, signs=False)
+        pairs.append(Pair(model.classes[first], model.classes[second], pair.kind))
+        fragile |= pair.fragile
+    return tuple(pairs), fragile
 
 
-def _by_class(signs: tuple[str, ...], kept: Index, classes: NDArray[Any], names: list[str]) -> dict[str, str]:
-    """The directions of a multinomial model by the names of its coefficients."""
-    columns, place, width = {}, {int(j): at for at, j in enumerate(kept)}, len(kept)
-    for position, own_class in enumerate(classes[1:]):
-        for j, name in enumerate(names):
-            sign = signs[position * width + place[j]] if j in place else "aliased"
-            columns[in_class(name, own_class, classes[0])] = sign
-    return columns
+def counted(reading: Reading) -> dict[str, int]:
+    """How many observations have which outcome."""
+    model = reading.model
+    if model.family == "counts":
+        return {"0": int((model.y == 0).sum()), "above 0": int((model.y > 0).sum())}
+    if model.family == "grouped":
+        codes, _ = outcomes(reading)
+        words = ("no success", "no failure", "both")
+        return {word: int(k) for word, k in zip(words, np.bincount(codes, minlength=3), strict=True)}
+    if model.family == "cox":
+        return {"events": int(model.y.sum()), "censored": int((model.y == 0).sum())}
+    return {name: int(k) for name, k in zip(model.classes, np.bincount(model.codes), strict=True)}

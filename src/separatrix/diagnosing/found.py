@@ -22,6 +22,7 @@ from separatrix.deciding.relations import FACTORED, Relations, independent_colum
 from separatrix.deciding.search import Case
 from separatrix.diagnosing.directions import Directions, directions, directions_within_rounding
 from separatrix.diagnosing.report import Kind
+from separatrix.models.model import INTERCEPT
 
 FEW = 20  # aliased columns whose coefficients are worked out, where there are more columns than rows
 KINDS = {
@@ -53,15 +54,15 @@ class Found:
     near: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
 
-def independent(rows: HeldRows, budget: Budget) -> tuple[Index, Relations] | None:
-    """Columns kept, and the others as exact combinations of earlier ones, the intercept first; None if too much.
+def independent(rows: HeldRows, budget: Budget, first: Index) -> tuple[Index, Relations] | None:
+    """Columns kept, and the others as exact combinations of earlier ones, `first` ones first; None if too much.
 
     Where there are columns enough to span everything, which ones is all that is asked: coefficients would be many.
     """
     reader = Reader(rows)
     if rows.n * reader.D > budget.entries or rows.n * reader.D * min(rows.n, reader.D) > budget.affordable(FACTORED):
         return None
-    order = np.concatenate([np.arange(rows.d, reader.D), np.arange(rows.d)])
+    order = np.concatenate([first, np.setdiff1d(np.arange(reader.D), first)])
     many = reader.D > rows.n and (reader.D > rows.n + FEW or rows.n > 3 * FEW)
     spanning = spanning_columns(reader, order, budget) if many else None
     if spanning is not None:
@@ -71,20 +72,21 @@ def independent(rows: HeldRows, budget: Budget) -> tuple[Index, Relations] | Non
 
 
 def in_words(rows: HeldRows, kept: Index, relations: Relations, names: list[str]) -> dict[str, str]:
-    """Each aliased column by name, and what it equals."""
-    aliased, D = {}, len(names)
+    """Each aliased column by name, and what it equals; columns behind those with a name are parts of one."""
+    aliased = {}
     reader = Reader(rows)
-    for j in sorted(set(range(D)) - set(kept.tolist())):
-        text = sum_of(relations.get(j, {}), names, rows.d)
+    for j in sorted(set(range(len(names))) - set(kept.tolist())):
+        text = sum_of(relations.get(j, {}), names)
         if not text:
             text = "0" if reader.zero(np.array([j])).all() else "a combination of the columns that are not aliased"
         aliased[names[j]] = text
     return aliased
 
 
-def sum_of(terms: Mapping[int, Any], names: list[str], d: int) -> str:
+def sum_of(terms: Mapping[int, Any], names: list[str]) -> str:
     """A combination of columns in words, the intercept first."""
-    order = sorted(terms.items(), key=lambda term: (term[0] - d) % len(names))
+    known = [term for term in terms.items() if term[0] < len(names)]
+    order = sorted(known, key=lambda term: (not names[term[0]].startswith(INTERCEPT), term[0]))
     return " + ".join(_term(c, names[k]) for k, c in order).replace("+ -", "- ")
 
 
@@ -140,12 +142,14 @@ def _near(case: Case) -> dict[int, dict[int, float]]:
     }
 
 
-def find_extended(rows: HeldRows, once: Distinct, kept: Index, aliased: Relations, budget: Budget) -> Found:
-    """Two classes: the kind on the kept columns, the intercept first, the proof extended to all columns and rows."""
+def find_extended(
+    rows: HeldRows, once: Distinct, kept: Index, aliased: Relations, budget: Budget, first: Index
+) -> Found:
+    """The kind on the kept columns, `first` ones first, the proof extended to all columns and rows."""
     small = once.rows
     reader, only, order = Reader(small), small, np.arange(len(kept))
-    if len(kept) < reader.D or (small.bias and small.n * reader.D <= budget.entries):
-        order = np.argsort(kept < small.d, kind="stable")  # of columns dependent to rounding the later ones go
+    if len(kept) < reader.D or (len(first) and small.n * reader.D <= budget.entries):
+        order = np.argsort(~np.isin(kept, first), kind="stable")  # of columns dependent to rounding the later ones go
         only = hold_signed(reader.dense(np.arange(small.n), kept[order]), small.classes)
     found = find(only, budget)
     back = np.argsort(order)

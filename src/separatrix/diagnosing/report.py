@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.certify import Claim, Proof
-from separatrix.data.frames import Design
-from separatrix.data.labels import label
-from separatrix.data.memory import HeldRows
+from separatrix.certify import Proof
 from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.plot import coefficients
 from separatrix.reporting.plain import LINE, LONG, plain
@@ -50,6 +47,13 @@ class Kind(Word):
     UNDECIDED = "undecided", "the kind could not be proven within the limits"
 
 
+MESSAGES = {  # of models that have no classes to divide
+    Kind.COMPLETE: "every observation is separated: the maximum likelihood estimate does not exist",
+    Kind.QUASI_COMPLETE: "some observations are separated, the others keep a finite fit: the maximum likelihood "
+    "estimate does not exist",
+    Kind.OVERLAP: "along no direction does the likelihood rise for ever: the maximum likelihood estimate exists",
+}
+PLAIN = ("logit", "probit", "cauchit", "cloglog")
 IN_WORDS: dict[str, str] = {Kind.QUASI_COMPLETE: "quasi-complete", Kind.OVERLAP: "overlapping"}
 
 
@@ -101,21 +105,27 @@ class Diagnosis:
     fragile : bool
         Whether the kind could turn if entries that look rounded changed by one part in 1e12.
     proof : Proof or None
-        The proof of the kind (two classes); `verify(proof, X, y)` re-checks it.
+        The proof of the kind; `verify(proof, X, y)` re-checks it from the data.
     pairs : tuple of Pair
         With more than two classes, the kind of each pair by itself.
+    model : str
+        The model that was asked about.
+    assumed : str
+        Why this model, where nobody said; else empty.
     target : str
         The name of the outcome.
     counts : mapping of str to int
-        Rows of each class.
+        Observations of each outcome.
     n : int
-        Rows in all, without those left out.
+        Observations in all, without those left out.
     dropped : int
         Rows left out for missing values.
+    index : ndarray or None
+        The labels of `rows` in the frame's index, where it has labels of its own.
     seconds : float
         The time it took.
     mle_exists : bool or None
-        Whether the logistic maximum likelihood estimate exists; None where undecided.
+        Whether the maximum likelihood estimate exists; None where undecided.
     infinite : tuple of str
         The coefficients that run off to +∞ or -∞.
     """
@@ -132,15 +142,18 @@ class Diagnosis:
     fragile: bool
     proof: Proof | None
     pairs: tuple[Pair, ...]
+    model: str
+    assumed: str
     target: str
     counts: Mapping[str, int]
     n: int
     dropped: int
+    index: NDArray[Any] | None
     seconds: float
 
     @property
     def mle_exists(self) -> bool | None:
-        """Whether the logistic maximum likelihood estimate exists; None where undecided."""
+        """Whether the maximum likelihood estimate exists; None where undecided."""
         return None if self.kind is Kind.UNDECIDED else self.kind is Kind.OVERLAP
 
     @property
@@ -163,6 +176,26 @@ class Diagnosis:
         """
         return coefficients(self._chosen(), f"outcome {self.target}: {self.kind}", ax=ax)
 
+    def to_pandas(self) -> Any:
+        """The coefficients as a pandas frame: where each estimate runs, in words.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One line per coefficient: "finite", "+inf", "-inf", "not determined", "aliased" or "not settled", and for
+            aliased ones what they equal.
+        """
+        import pandas as pd
+
+        words = {"+": "+inf", "-": "-inf"}
+        return pd.DataFrame(
+            {
+                "estimate": [words.get(sign, ESTIMATE[sign]) for sign in self.columns.values()],
+                "equals": [self.aliased.get(name, "") for name in self.columns],
+            },
+            index=pd.Index(list(self.columns), name="coefficient"),
+        )
+
     def _chosen(self) -> list[tuple[str, str]]:
         """Coefficients with their directions; of many, those that are not plainly finite, folded to a few lines."""
         items = list(self.columns.items())
@@ -180,23 +213,26 @@ class Diagnosis:
 
     def _summary(self) -> list[str]:
         counts = ", ".join(f"{label}: {count}" for label, count in self.counts.items())
-        first = f"{self.kind}: {self.kind.message}"
+        messages = MESSAGES if speaks_of_observations(self.model) else {}
+        first = f"{self.kind}: {messages.get(self.kind, self.kind.message)}"
         if self.certainty is Certainty.WITHIN_ROUNDING:
             first = (
                 f"{self.kind} within rounding: to the precision of these numbers the data are {IN_WORDS[self.kind]}; "
                 "in the bits as stored the last digits decide"
             )
         lines = [first, f"outcome {self.target} ({counts}), {self.n} rows"]
+        if self.model not in PLAIN or (self.assumed and self.model != "logit"):
+            lines.append(f"model: {self.model}" + (f", because {self.assumed}" if self.assumed else ""))
         if self.dropped:
-            lines[-1] += f"; {self.dropped} rows with missing values left out"
+            lines[1] += f"; {self.dropped} rows with missing values left out"
         return lines + [f"note: {note}" for note in self.notes]
 
     def _remarks(self) -> list[str]:
         lines = []
         if 0 < len(self.rows) < self.n:
-            lines.append(
-                f"rows on the separated side: {len(self.rows)} of {self.n} ({some(self.rows)}; counted from 0)"
-            )
+            which = f"{some(self.rows)}; counted from 0" if self.index is None else some(self.index)
+            what = "separated observations" if speaks_of_observations(self.model) else "rows on the separated side"
+            lines.append(f"{what}: {len(self.rows)} of {self.n} ({which})")
         lines += list(self.facts[: SHOWN // 3])
         if len(self.facts) > SHOWN // 3:
             lines.append(f"… {len(self.facts) - SHOWN // 3} more columns that separate by themselves")
@@ -249,6 +285,7 @@ class Diagnosis:
             "columns": dict(self.columns),
             "infinite": list(self.infinite),
             "rows": self.rows.tolist(),
+            "labels": None if self.index is None else [str(name) for name in self.index],
             "aliased": dict(self.aliased),
             "facts": list(self.facts),
             "advice": self.advice,
@@ -258,6 +295,8 @@ class Diagnosis:
             "fragile": self.fragile,
             "proof": None if self.proof is None else self.proof.argument,
             "pairs": [{"first": p.first, "second": p.second, "kind": str(p.kind)} for p in self.pairs],
+            "model": self.model,
+            "assumed": self.assumed,
             "target": self.target,
             "counts": dict(self.counts),
             "n": self.n,
@@ -266,105 +305,12 @@ class Diagnosis:
         }
 
 
-def in_class(name: str, one: Any, reference: Any) -> str:
-    """A coefficient of a multinomial model."""
-    return f"{name} for {label(one)} (vs {label(reference)})"
+def speaks_of_observations(model: str) -> bool:
+    """Whether there are no classes that a hyperplane could divide."""
+    return model not in (*PLAIN, "multinomial")
 
 
 def some(rows: Iterable[Any], most: int = 8) -> str:
     """The first few of many."""
     told = [str(i) for i in rows]
     return ", ".join(told[:most]) + (", …" if len(told) > most else "")
-
-
-def explain(
-    kind: Kind,
-    columns: Mapping[str, str],
-    rows: HeldRows,
-    codes: NDArray[Any],
-    classes: NDArray[Any],
-    names: list[str],
-    table: Design | None,
-) -> tuple[str, ...]:
-    """Sentences on columns that separate by themselves: levels with one outcome, numbers with a threshold."""
-    if kind not in (Kind.COMPLETE, Kind.QUASI_COMPLETE) or rows.sparse:
-        return ()
-    target = "y" if table is None else table.target
-    X = rows.arrays[0]
-    facts = []
-    for j in range(rows.d):
-        own = [names[j]] if len(classes) == 2 else [in_class(names[j], c, classes[0]) for c in classes[1:]]
-        if not any(columns[name] in ("+", "-", "either") for name in own):
-            continue
-        x = X[:, j]
-        term = None if table is None else table.terms[j]
-        if term is not None and term.level is not None:
-            inside = np.unique(codes[x == 1])
-            if len(inside) == 1:
-                count = int((x == 1).sum())
-                which = f"all {count} rows have" if count > 1 else "the only row has"
-                facts.append(f"{term.column} = {term.level}: {which} {target} = {label(classes[inside[0]])}")
-        elif len(classes) == 2:
-            facts += _threshold(x[codes == 0], x[codes == 1], names[j], target, classes)
-    return tuple(facts)
-
-
-def _threshold(low: NDArray[Any], high: NDArray[Any], name: str, target: str, classes: NDArray[Any]) -> list[str]:
-    """A sentence where one number splits the outcome, but for ties at the threshold."""
-    for a, b, one in ((low, high, label(classes[1])), (high, low, label(classes[0]))):
-        top, bottom = float(a.max()), float(b.min())
-        if top < bottom:
-            return [
-                f"{name} alone separates: at least {bottom:.6g} where {target} = {one}, at most {top:.6g} elsewhere"
-            ]
-        if top == bottom and a.min() < b.max():
-            return [f"{name} alone separates but for ties at {top:.6g}: above it {target} = {one}, below it not"]
-    return []
-
-
-def advise(
-    kind: Kind,
-    columns: Mapping[str, str],
-    aliased: Mapping[str, str],
-    facts: tuple[str, ...],
-    fragile: bool,
-    evidence: Evidence | None = None,
-) -> str:
-    """What to do next, in the user's words."""
-    parts = []
-    levels = [fact.rsplit(": ", 1)[0] for fact in facts if " = " in fact.rsplit(": ", 1)[0]]
-    remedies = (
-        "penalise (Firth's method, for instance FirthLogisticRegression of the package firthmodels, or a ridge), or "
-        "use exact logistic regression if the data are few; do not report standard errors or p-values of the plain fit"
-    )
-    if kind is Kind.OVERLAP and evidence is not None and evidence.claim is Claim.QUASI_COMPLETE:
-        parts.append(
-            f"as stored the estimate exists, but only by last digits, and its coefficients are enormous: {remedies}"
-        )
-    elif kind is Kind.OVERLAP:
-        parts.append("nothing stands in the way: the estimate exists and is finite, fit as usual")
-    elif kind is Kind.UNDECIDED:
-        parts.append("give more time, or scale and round the columns to what was measured, and try again")
-    elif kind is Kind.COMPLETE:
-        parts.append(
-            "to classify, nothing is wrong: take a separator from separate() or the widest one from max_margin(); to "
-            f"estimate effects, {remedies}"
-        )
-    elif levels:
-        named = ", ".join(levels[:5]) + (", …" if len(levels) > 5 else "")
-        parts.append(
-            f"merge {named} with a similar level, or leave those rows out, if that makes sense; else {remedies}"
-        )
-    else:
-        wild = [name for name, sign in columns.items() if sign in ("+", "-", "either")]
-        named = ", ".join(wild[:5]) + (", …" if len(wild) > 5 else "")
-        what = "it decides" if len(wild) == 1 else "together they decide"
-        parts.append(f"look at {named}: {what} part of the rows; drop or coarsen one column, or {remedies}")
-    if aliased:
-        one = len(aliased) == 1
-        parts.append(
-            f"drop the aliased column{'' if one else 's'}: {'it adds' if one else 'they add'} nothing to the others"
-        )
-    if fragile:
-        parts.append("the answer hangs on rounding: round the columns to the digits that were measured and ask again")
-    return "; ".join(parts) + "."

@@ -12,6 +12,8 @@ import numpy as np
 from separatrix.models.conditions import Conditions, beside, signed
 from separatrix.models.model import Family, Model
 
+ENTRIES = 100_000_000  # of the stacked rows, 8 bytes each
+
 
 def in_class(name: str, one: str, reference: str) -> str:
     """A coefficient by its column and its class."""
@@ -25,7 +27,12 @@ def coefficients(model: Model) -> tuple[str, ...]:
 
 def conditions(model: Model) -> Conditions:
     """x in the block of the observed class and -x in that of another, for every other."""
-    classes = len(model.classes)
+    classes, width = len(model.classes), len(model.names)
+    if model.n * width * (classes - 1) ** 2 > ENTRIES:
+        raise ValueError(
+            f"the multinomial system of {model.n} rows, {width} columns and {classes} classes is too large; "
+            "diagnose two classes at a time."
+        )
     rows = np.repeat(np.arange(model.n), classes - 1)
     own = model.codes[rows]
     other = np.tile(np.arange(classes - 1), model.n)
