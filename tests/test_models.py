@@ -239,3 +239,20 @@ def test_what_does_not_fit_a_model_gets_one_sentence(options, words):
     with pytest.raises(ValueError, match=words) as raised:
         sx.diagnose(frame, options.pop("y"), **options)
     assert "\n" not in str(raised.value)
+
+
+def test_a_statsmodels_model_says_itself_which_model_it_is():
+    sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(size=60).round(1), "rare": (np.arange(60) < 6).astype(int)})
+    counts = np.where(X.rare == 1, 0, rng.poisson(2, 60))
+    model = sm.Poisson(counts, sm.add_constant(X))
+    found = sx.diagnose(model)
+    assert found.model == "poisson" and dict(found.columns) == {"age": "0", "rare": "-", "(intercept)": "0"}
+    assert sx.verify(found.proof, model)
+    died = rng.integers(0, 2, 60)
+    hazards = sm.PHReg(rng.exponential(size=60), X, status=died, strata=np.arange(60) % 2)
+    assert sx.diagnose(hazards).model == "cox"
+    late = sm.PHReg(rng.exponential(size=60) + 1, X, status=died, entry=np.full(60, 0.5))
+    with pytest.raises(ValueError, match="delayed entry is not supported"):
+        sx.diagnose(late)

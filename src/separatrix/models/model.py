@@ -143,4 +143,10 @@ MODELS: dict[str, tuple[str, str]] = {  # by the name that users say: the family
     "conditional": ("matched", ""),
     "cox": ("cox", ""),
 }
-ALIASES = {"ordinal": "cumulative", "clogit": "conditional", "mlogit": "multinomial", "negbin": "negative-binomial"}
+ALIASES = {
+    "ordinal": "cumulative",
+    "clogit": "conditional",
+    "conditional-logit": "conditional",
+    "mlogit": "multinomial",
+    "negbin": "negative-binomial",
+}

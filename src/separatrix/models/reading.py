@@ -72,6 +72,10 @@ def read_model(design: Design, name: str | None, *, fit_intercept: bool = True) 
         name, assumed = guess(design)
     name = model_named(name)
     family, link = MODELS[name]
+    if "strata" in design.beside:  # what statsmodels calls the groups of a Cox model
+        design = replace(design, beside={**design.beside, "groups": design.beside["strata"]})
+    if "entry" in design.beside and np.any(np.asarray(design.beside["entry"]) != 0):
+        raise ValueError("delayed entry is not supported: who is at risk is told by times and events alone.")
     beside = design.beside
     counted = design.y.ndim == 2 or "trials" in beside or "failures" in beside
     if family == "binary" and counted:
@@ -118,6 +122,8 @@ def read_model(design: Design, name: str | None, *, fit_intercept: bool = True) 
 
 def guess(design: Design) -> tuple[str, str]:
     """The model that the outcome and the options leave no doubt about, and why."""
+    if design.model is not None:
+        return design.model, "that is what the model given is"
     if "time" in design.beside or "event" in design.beside:
         return "cox", "times and events were given"
     if "groups" in design.beside:

@@ -106,8 +106,6 @@ class Recipe:
             return self.read(self.formula, data, {**known, **beside})
         if y is None:
             y = list(self.outcome) if isinstance(self.outcome, tuple) else self.outcome
-        if y is None:
-            raise TypeError("y is missing: the proof does not name the outcome, so give it.")
         return self.read(data, y, {**known, **beside})
 
     def to_dict(self) -> dict[str, Any]:
