@@ -256,3 +256,12 @@ def test_a_statsmodels_model_says_itself_which_model_it_is():
     late = sm.PHReg(rng.exponential(size=60) + 1, X, status=died, entry=np.full(60, 0.5))
     with pytest.raises(ValueError, match="delayed entry is not supported"):
         sx.diagnose(late)
+
+
+def test_the_checker_for_sceptics_leaves_models_to_the_package(tmp_path):
+    from attacks import check_proof
+
+    frame = {"x": [1.0, 1.0, 0.0, 0.0, 0.0], "y": [0, 0, 2, 1, 3]}
+    sx.save_proof(sx.diagnose(frame, "y", model="poisson").proof, tmp_path / "y.proof")
+    (tmp_path / "y.csv").write_text("x,y\n" + "\n".join(f"{a},{b}" for a, b in zip(*frame.values(), strict=True)))
+    assert check_proof.main([str(tmp_path / "y.proof"), str(tmp_path / "y.csv")]) == 3

@@ -73,7 +73,7 @@ def read_proof(path):
     with open(path, encoding="utf-8") as file:  # an object that has a name twice is none
         proof = json.load(file, object_pairs_hook=lambda p: dict(p) if len(dict(p)) == len(p) else None)
     demand(isinstance(proof, dict) and proof.get("format") == "separatrix proof 1", "the proof is of another format")
-    demand(all(name in proof for name in ("claim", "n", "d", "intercept", *LISTS)), "the proof lacks a field")
+    demand(not (proof.get("model") or proof.get("earlier")), "a model's rows and stages are for separatrix verify", 3)
     good = proof["claim"] in ("separable", "inseparable", "quasi-complete", "overlap")
     demand(good and type(proof["intercept"]) is bool, "claim or intercept is none that is known")
     demand(all(isinstance(proof[name], list | None) for name in LISTS), f"one of {', '.join(LISTS)} is no list")
@@ -289,7 +289,7 @@ def main(arguments=None):
         status, reason = end.args
     except MemoryError:
         status, reason = 3, "memory is used up"
-    except (OSError, ValueError, TypeError, RecursionError, csv.Error) as error:
+    except (OSError, ValueError, TypeError, LookupError, RecursionError, csv.Error) as error:
         status, reason = 2, f"the proof or the data are damaged ({str(error)[:200]})"
     print(f"{('holds', 'does not hold', 'cannot be read', 'too large to check here')[status]}: {reason}.")
     return status
