@@ -10,13 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from scipy import sparse
 
-from separatrix.core.library import SETS, library
-from separatrix.datasets import places
+# Problems are small and there is a process for every processor: threads of BLAS would only wait for each other.
+# Said before NumPy is loaded, and to the processes that tests start.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np  # noqa: E402
+from scipy import sparse  # noqa: E402
+
+from separatrix.core.library import SETS, library  # noqa: E402
+from separatrix.datasets import places  # noqa: E402
 
 ENGINES = ("dense", "lazy", "gram")
 BATCH = ("lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron")
