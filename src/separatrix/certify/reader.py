@@ -158,6 +158,8 @@ class Reader:
         """Entries z_ij that are not 0 as CSR in float64, rows x columns (all D where not given)."""
         from scipy.sparse import csr_array
 
+        if not self.sparse:
+            return csr_array(self.dense(rows, np.arange(self.D) if columns is None else columns))
         if columns is not None and FEW * len(columns) < self.D:
             Z = csr_array(self._by_column[:, columns])
             return Z if np.array_equal(rows, np.arange(self.n)) else Z[rows]

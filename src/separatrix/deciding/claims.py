@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from separatrix.certify import Claim, Proof, check
+from separatrix.certify import Claim, Proof, Stage, check
 from separatrix.certify.reader import Reader
 from separatrix.data.memory import HeldRows, hold_signed
 from separatrix.data.rows import Index, Rows, Vector
@@ -81,6 +82,42 @@ def claim_of_all(rows: HeldRows, proof: Proof, J: Index, columns: Index) -> Proo
             if overlap is not None:
                 return overlap
     return claim(rows, Claim.INSEPARABLE, **parts)
+
+
+def on_all_columns(proof: Proof, rows: HeldRows, kept: Index, aliased: Relations) -> Proof | None:
+    """A proof about the kept columns, in this order, as one about all, if it checks.
+
+    Aliased columns get coefficient 0, and lean on what they equal.
+    """
+    name = kept.tolist()
+    parts: dict[str, Any] = {"d": rows.d, "intercept": rows.bias > 0}
+    if proof.theta is not None:
+        coefficients = dict(zip(name, proof.theta, strict=True))
+        parts["theta"] = tuple(coefficients.get(j, 0.0) for j in range(rows.d + (rows.bias > 0)))
+    if proof.columns is not None:
+        parts["columns"], parts["relations"] = _leaning(proof, name, aliased)
+    leaning = [_leaning(stage, name, aliased) for stage in proof.earlier]
+    parts["earlier"] = tuple(
+        replace(stage, columns=K, relations=relations)
+        for stage, (K, relations) in zip(proof.earlier, leaning, strict=True)
+    )
+    whole = replace(proof, **parts)
+    return whole if check(whole, rows) else None
+
+
+def _leaning(stage: Stage | Proof, name: list[int], aliased: Relations) -> tuple[tuple[int, ...], Relations]:
+    """Columns and relations of a stage about the kept columns as those about all."""
+    columns = tuple(name[j] for j in stage.columns or ())
+    own = {name[j]: {name[k]: Fraction(c) for k, c in terms.items()} for j, terms in stage.relations.items()}
+    relations = {j: terms for j, terms in own.items() if terms}
+    own |= {j: {} for j in set(name) - set(columns) - set(own)}
+    for j, terms in aliased.items():
+        total: dict[int, Fraction] = {}
+        for base, factor in terms.items():
+            for k, c in own.get(base, {base: Fraction(1)}).items():
+                total[k] = total.get(k, Fraction(0)) + factor * c
+        relations[j] = {k: c for k, c in total.items() if c}
+    return columns, relations
 
 
 def part_of(rows: HeldRows, J: Index, budget: Budget) -> tuple[HeldRows | None, Index]:

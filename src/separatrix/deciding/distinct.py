@@ -7,6 +7,7 @@ there like any other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.certify import Claim, Proof, check
+from separatrix.certify import Claim, Proof, Stage, check
 from separatrix.certify.reader import Reader
 from separatrix.data.memory import HeldRows, hold_signed
 from separatrix.data.rows import Index, Rows
@@ -71,15 +72,27 @@ class Distinct:
             if everywhere and rows.n > SPREAD:
                 K, relations = independent_columns(Reader(self.rows), np.arange(self.rows.n), budget=budget)
                 parts["columns"] = tuple(K.tolist())
-            parts["relations"] = {
-                j: {k: _times(Fraction(c), int(self.column_power[k] - self.column_power[j])) for k, c in terms.items()}
-                for j, terms in relations.items()
-            }
+            parts["relations"] = self._relations(relations)
+            parts["earlier"] = tuple(self._stage(stage) for stage in proof.earlier)
         whole = replace(proof, **parts)
         if check(whole, rows):
             return whole
         exact = self._without_rounding(proof)  # what floats show of balanced rows they need not show of others
         return None if exact is None else self.carried(exact, rows, budget)
+
+    def _stage(self, stage: Stage) -> Stage:
+        """A stage about these rows as one about all."""
+        numbers, powers = self.at[list(stage.rows)].tolist(), self.row_power[list(stage.rows)].tolist()
+        weights = [_times(w, k) for w, k in zip(stage.weights, powers, strict=True)]
+        return Stage(tuple(numbers), tuple(weights), stage.columns, self._relations(stage.relations))
+
+    def _relations(self, relations: Mapping[int, Mapping[int, Any]]) -> dict[int, dict[int, Any]]:
+        """Relations of these columns as those of the columns as they were."""
+        power = self.column_power
+        return {
+            j: {k: _times(Fraction(c), int(power[k] - power[j])) for k, c in terms.items()}
+            for j, terms in relations.items()
+        }
 
     def hand_over(self, known: Bracket, bracket: Bracket) -> None:
         """What is known of these rows' margin, held against all rows."""

@@ -19,10 +19,18 @@ from separatrix.deciding.panels import cholesky
 from separatrix.deciding.relations import Relations, holds_on, independent_columns
 from separatrix.deciding.scaling import Matrix, equilibrated
 from separatrix.deciding.search import LARGE, Case, by_exact, by_kernel, by_pair, pair_of, settle
+from separatrix.deciding.tied import reduce_tied
 
 
 def prove_kind(case: Case) -> Proof | None:
     """A proof of the kind: separable (complete), quasi-complete or overlap; else what was proven, or nothing."""
+    if case.work <= case.budget.tiny:
+        return by_exact(case)
+    return reduce_tied(case, _any_kind) or _any_kind(case)
+
+
+def _any_kind(case: Case) -> Proof | None:
+    """The same by the tools for rows of any kind."""
     if case.work <= case.budget.tiny:
         return by_exact(case)
     proof, _ = settle(case)

@@ -8,7 +8,7 @@ counts before it was found to hold in every row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -30,7 +30,7 @@ from separatrix.certify.modular import (
     reduce_modulo_prime,
     sparse_residues,
 )
-from separatrix.certify.reader import Reader, as_integers, exact_signs
+from separatrix.certify.reader import Reader, Signs, as_integers, exact_signs
 from separatrix.data.rows import Index
 from separatrix.deciding.budget import UNLIMITED, Budget
 
@@ -203,38 +203,56 @@ def fraction(x: int, modulus: int, most: int) -> Fraction | None:
     return Fraction(b, t)
 
 
-def failing(Z: Any, relations: Relations) -> Iterable[int]:
+def failing(Z: Any, relations: Relations) -> Iterator[int]:
     """The columns whose relation fails in some row."""
+    simple, off = together(Z, relations)
+    yield from (simple[k] for k in np.flatnonzero(np.diff(off.tocsc().indptr)))
+    yield from (j for j, signs in one_by_one(Z, relations, simple) if signs.any())
+
+
+def rows_off(Z: Any, N: Index, relations: Relations) -> NDArray[np.bool_]:
+    """The rows in which a relation fails, or a column of N that has none is not zero."""
+    alone = np.zeros(Z.shape[1], dtype=bool)
+    alone[N] = True
+    alone[list(relations)] = False
+    hit = np.concatenate([[0], np.cumsum(alone[Z.indices])])
+    bad = hit[Z.indptr[1:]] > hit[Z.indptr[:-1]]
+    simple, off = together(Z, relations)
+    bad |= np.diff(off.indptr) > 0
+    for _, signs in one_by_one(Z, relations, simple):
+        bad |= signs != 0
+    return np.asarray(bad)
+
+
+def together(Z: Any, relations: Relations) -> tuple[list[int], Any]:
+    """Relations of short whole numbers, and Σ c z_ik - z_ij of them in every row, CSR, without rounding."""
     from scipy.sparse import csc_array
 
-    if not relations:
-        return
     at: list[int] = []
     rows: list[int] = []
     values: list[float] = []
     simple: list[int] = []
-    by_column = Z.tocsc()
-    whole = np.array([bool((v == np.rint(v)).all() and abs(v).max(initial=0.0) < 2**20) for v in columns_of(by_column)])
     wide = int(np.diff(Z.indptr).max(initial=0))
+    odd = np.zeros(Z.shape[1], dtype=bool)
+    odd[Z.indices[(Z.data != np.rint(Z.data)) | (abs(Z.data) >= 2**20)]] = True
     for j, terms in relations.items():
         support, c = [j, *terms], as_integers([Fraction(-1), *terms.values()])
-        if whole[support].all() and max(map(abs, c)) * wide < 2**32:  # all together, and nothing rounds
+        if not odd[support].any() and max(map(abs, c)) * wide < 2**32:
             at += [len(simple)] * len(support)
             rows += support
             values += [float(v) for v in c]
             simple.append(j)
-        elif exact_signs(by_column[:, support].tocsr(), c).any():
-            yield j
-    if simple:
-        V = csc_array((values, (rows, at)), shape=(Z.shape[1], len(simple)))
-        off = (Z @ V).tocsc()
-        off.eliminate_zeros()
-        yield from (simple[k] for k in np.flatnonzero(np.diff(off.indptr)))
+    off = (Z @ csc_array((values, (rows, at)), shape=(Z.shape[1], len(simple)))).tocsr()
+    off.eliminate_zeros()
+    return simple, off
 
 
-def columns_of(Z: Any) -> Iterable[Matrix]:
-    """The entries of each column of CSC."""
-    return (Z.data[Z.indptr[j] : Z.indptr[j + 1]] for j in range(Z.shape[1]))
+def one_by_one(Z: Any, relations: Relations, done: list[int]) -> Iterator[tuple[int, Signs]]:
+    """The signs of Σ c z_ik - z_ij of the other relations."""
+    by_column, known = Z.tocsc(), set(done)
+    for j, terms in relations.items():
+        if j not in known:
+            yield j, exact_signs(by_column[:, [j, *terms]].tocsr(), as_integers([Fraction(-1), *terms.values()]))
 
 
 def lifted(found: Elimination, hard: Index, budget: Budget) -> Relations | None:

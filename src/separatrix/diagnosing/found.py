@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from separatrix.certify import Claim, Proof, check
+from separatrix.certify import Claim, Proof
 from separatrix.certify.reader import Reader, nearest
 from separatrix.data.memory import HeldRows, hold_signed
 from separatrix.data.rows import Index
 from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.deciding.budget import Budget
+from separatrix.deciding.claims import on_all_columns
 from separatrix.deciding.distinct import Distinct, distinct
 from separatrix.deciding.fragile import is_fragile
 from separatrix.deciding.kind import evidence_beside, evidence_in, last_resort, prove_kind
@@ -60,7 +60,8 @@ def independent(rows: HeldRows, budget: Budget, first: Index) -> tuple[Index, Re
     Where there are columns enough to span everything, which ones is all that is asked: coefficients would be many.
     """
     reader = Reader(rows)
-    if rows.n * reader.D > budget.entries or rows.n * reader.D * min(rows.n, reader.D) > budget.affordable(FACTORED):
+    work = rows.n * reader.D * min(rows.n, reader.D)
+    if not rows.sparse and (rows.n * reader.D > budget.entries or work > budget.affordable(FACTORED)):
         return None
     order = np.concatenate([first, np.setdiff1d(np.arange(reader.D), first)])
     many = reader.D > rows.n and (reader.D > rows.n + FEW or rows.n > 3 * FEW)
@@ -150,12 +151,13 @@ def find_extended(
     reader, only, order = Reader(small), small, np.arange(len(kept))
     if len(kept) < reader.D or (len(first) and small.n * reader.D <= budget.entries):
         order = np.argsort(~np.isin(kept, first), kind="stable")  # of columns dependent to rounding the later ones go
-        only = hold_signed(reader.dense(np.arange(small.n), kept[order]), small.classes)
+        as_stored = reader.csr if small.sparse else reader.dense
+        only = hold_signed(as_stored(np.arange(small.n), kept[order]), small.classes)
     found = find(only, budget)
     back = np.argsort(order)
     proof, evidence = found.proof, found.evidence
     if proof is not None and only is not small:
-        proof = _extended(proof, small, kept[order], aliased)
+        proof = on_all_columns(proof, small, kept[order], aliased)
     if evidence is not None:
         theta = np.zeros(reader.D)
         theta[kept[order]] = evidence.theta
@@ -172,26 +174,3 @@ def find_extended(
         open=tuple(sorted(int(order[at]) for at in found.open)),
         near={int(name[j]): {int(name[k]): c for k, c in terms.items()} for j, terms in found.near.items()},
     )
-
-
-def _extended(proof: Proof, rows: HeldRows, kept: Index, aliased: Relations) -> Proof | None:
-    """The proof on the kept columns as one on all: aliased ones get coefficient 0, and lean on what they equal."""
-    name = kept.tolist()
-    theta = None
-    if proof.theta is not None:
-        coefficients = dict(zip(name, proof.theta, strict=True))
-        theta = tuple(coefficients.get(j, 0.0) for j in range(rows.d + (rows.bias > 0)))
-    columns, relations = None, {}
-    if proof.columns is not None:
-        columns = tuple(name[j] for j in proof.columns)
-        own = {name[j]: {name[k]: Fraction(c) for k, c in terms.items()} for j, terms in proof.relations.items()}
-        own |= {j: {} for j in set(name) - set(columns) - set(own)}
-        relations = {j: terms for j, terms in own.items() if terms}
-        for j, terms in aliased.items():
-            total: dict[int, Fraction] = {}
-            for base, factor in terms.items():
-                for k, c in own.get(base, {base: Fraction(1)}).items():
-                    total[k] = total.get(k, Fraction(0)) + factor * c
-            relations[j] = {k: c for k, c in total.items() if c}
-    whole = replace(proof, d=rows.d, intercept=rows.bias > 0, theta=theta, columns=columns, relations=relations)
-    return whole if check(whole, rows) else None
