@@ -19,7 +19,7 @@ from separatrix.data.rows import Index
 Matrix = NDArray[np.float64]
 
 PRIME, STRIP = 8_388_593, 64  # the largest prime below 2**23, and columns eliminated at a time
-MORE, SHARES = 20, 16  # rows beyond as many as columns that rows are added up into, and into how many of them each is
+MORE, SHARES = 20, 8  # rows beyond as many as columns that rows are added up into, and into how many of them each is
 LIMB = 4096.0  # residues in two parts, so that sums of many products stay below 2**53
 
 

@@ -97,7 +97,7 @@ class Face:
     def reduce(self) -> Proof | None:
         """A proof of quasi-completeness or of overlap."""
         reader, budget = self.reader, self.budget
-        shown = _spanning(self.first)
+        shown = spanning(self.first)
         for _ in range(reader.D):
             if budget.late:
                 return None
@@ -142,7 +142,7 @@ class Face:
         return bool((found > 0).all())
 
 
-def _spanning(proof: Proof) -> tuple[Index, Relations] | None:
+def spanning(proof: Proof) -> tuple[Index, Relations] | None:
     """Columns that the proof has shown to span all columns on its rows, and the others as combinations of them."""
     if proof.columns is None:
         return None

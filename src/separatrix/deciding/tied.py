@@ -35,6 +35,11 @@ Prove = Callable[[Case], Proof | None]
 Answer = tuple[list[Fraction], Index, list[Fraction]]  # a point; or lines and their weights
 
 
+def is_tied(proof: Proof) -> bool:
+    """Whether the proof has exact weights and the columns and relations of the face."""
+    return proof.columns is not None and proof.argument == "gordan"
+
+
 def opposites(case: Case) -> tuple[Index, Index]:
     """Rows that occur with both signs: some of one sign, and as many of the other; zero rows are in both."""
     rows, reader = case.rows, case.reader

@@ -66,10 +66,31 @@ def directions(case: Case, proof: Proof) -> Directions:
         told = list(witnesses(pair.inside, pair.cone, pair.point, case.budget))
         rays = [pair.point, *(ray for witness in told for ray in witness.rays)]
         found = [Witness("aliased") if j in pair.left else witness for j, witness in enumerate(told)]
-        points = [] if case.budget.late else telling(np.array(rays) @ pair.cone.T)
+        points = np.array(rays) @ pair.cone.T
+        points = points[[] if case.budget.late else telling(points)]
         cone.enter(point * case.scaled.kappa[: reader.D] for point in chain(points, along(pair)))
     signs = [cone.direction(j, witness) for j, witness in enumerate(found)]
     return Directions([sign for sign, _ in signs], [sure for _, sure in signs])
+
+
+def functional_signs(case: Case, g: list[dict[int, Fraction]], inside: list[Fraction]) -> list[tuple[str, bool]]:
+    """The directions of functionals gᵀθ over the open cone of rows that `inside` separates, and which are proven."""
+    cone, D = Cone(case, np.empty(0, dtype=np.int64)), case.reader.D
+    cone.points.append(inside)
+    cone.g = g
+    pair = None if case.budget.late else pair_of(case)
+    found: list[Witness | None] = [None] * len(g)
+    if pair is not None and not pair.face.any() and not len(pair.left):
+        G = np.zeros((len(g), D))
+        for line, terms in zip(G, g, strict=True):
+            for at, c in terms.items():
+                line[at] = nearest(c)
+        spread = case.scaled.kappa[:D, None] * pair.cone
+        told = list(witnesses(pair.inside, G @ spread, pair.point, case.budget))
+        rays = np.array([pair.point, *(ray for witness in told for ray in witness.rays)]) @ spread.T
+        found = [*told]
+        cone.enter(rays[k] for k in telling(rays @ G.T))
+    return [cone.direction(j, witness) for j, witness in enumerate(found)]
 
 
 def directions_within_rounding(pair: Pair, budget: Budget) -> Directions:
@@ -148,7 +169,7 @@ class Cone:
 
     def lifted(self, point: list[Fraction]) -> list[Fraction]:
         """θ of all columns from θ_N."""
-        if len(self.N) == len(self.g):
+        if len(self.N) == self.reader.D:
             return point
         return [sum((c * point[at] for at, c in terms.items()), Fraction(0)) for terms in self.g]
 
@@ -227,6 +248,8 @@ class Cone:
             return None
         self.searches -= 1
         extra = np.array([nearest(c) for c in self.full(g, s)])
+        if extra.tolist() != self.full(g, s):  # Python compares floats and fractions exactly
+            return None
         Z = np.vstack([self.reader.dense(self.rows, self.N), extra])
         proof, _ = settle(Case(hold_signed(Z, np.array([0, 1])), self.budget))
         if proof is None or proof.claim is not Claim.SEPARABLE:
@@ -246,14 +269,14 @@ class Cone:
         return True
 
 
-def telling(points: Matrix) -> list[Vector]:
-    """A few of the points that show as many signs of as many columns as all of them do."""
+def telling(points: Matrix) -> list[int]:
+    """The places of a few of the points that show as many signs of as many columns as all of them do."""
     size = abs(points).max(axis=1, keepdims=True)
     shown = np.hstack([points > TELLING * size, points < -TELLING * size])
     open_, chosen = shown.any(axis=0), []
     while open_.any():
         best = int(np.argmax(shown[:, open_].sum(axis=1)))
-        chosen.append(points[best])
+        chosen.append(best)
         open_ &= ~shown[best]
     return chosen
 

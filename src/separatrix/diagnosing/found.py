@@ -20,6 +20,9 @@ from separatrix.deciding.fragile import is_fragile
 from separatrix.deciding.kind import evidence_beside, evidence_in, last_resort, prove_kind
 from separatrix.deciding.relations import FACTORED, Relations, independent_columns, spanning_columns
 from separatrix.deciding.search import Case
+from separatrix.deciding.sturdy import is_sturdy
+from separatrix.deciding.tied import is_tied
+from separatrix.diagnosing.blocks import directions_by_block
 from separatrix.diagnosing.directions import Directions, directions, directions_within_rounding
 from separatrix.diagnosing.report import Kind
 from separatrix.models.model import INTERCEPT
@@ -113,11 +116,13 @@ def find(rows: HeldRows, budget: Budget, *, signs: bool = True) -> Found:
     if proof is None or proof.claim is Claim.INSEPARABLE:
         none = np.empty(0, dtype=np.int64)
         return Found(Kind.UNDECIDED, proof, none, signs=("?",) * case.reader.D)
-    fragile = is_fragile(case, proof, kind=True)
+    fragile = not is_sturdy(case, proof) if is_tied(proof) else is_fragile(case, proof, kind=True)
     off = np.zeros(small.rows.n, dtype=bool)
     if proof.claim is not Claim.OVERLAP:
         off = case.reader.signs(proof.theta or ()) > 0
-    where = directions(case, proof) if signs else Directions([], [])
+    where = Directions([], [])
+    if signs:
+        where = (directions_by_block(case, proof) if is_tied(proof) else None) or directions(case, proof)
     beside = evidence_beside(case, proof) if fragile else None
     return Found(
         kind=KINDS[proof.claim],
