@@ -20,8 +20,9 @@ import separatrix.certify
 from conftest import noise, planted
 from separatrix.certify import Claim, Proof, ProofError, verify
 from separatrix.certify.check import equilibrate, slack
+from separatrix.certify.face import exact_gordan
 from separatrix.certify.reader import Reader, relation_vector
-from separatrix.data.memory import hold
+from separatrix.data.memory import hold, hold_signed
 from separatrix.deciding import exact
 from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.kind import prove_kind
@@ -869,3 +870,10 @@ def test_columns_of_denormals_and_zeros_are_scaled_like_any_others():
         even, wanted = equilibrate(A * np.array([1, 2.0**20, 1, 1]), lam)
         assert abs(scaled).max(axis=0).min() >= 0.25 and abs(even).max(axis=0).min() >= 0.25
         assert np.isfinite(weights).all() and len(weights) == len(wanted)
+
+
+def test_rows_near_the_largest_float_are_added_up_without_overflow():
+    big = 1.7e308
+    Z = np.array([[big], [big], [-big], [-big]])
+    assert exact_gordan(Reader(hold_signed(Z, np.array([0, 1]))), np.arange(4), (1.0,) * 4)
+    assert not exact_gordan(Reader(hold_signed(Z, np.array([0, 1]))), np.arange(3), (1.0,) * 3)

@@ -13,6 +13,7 @@ and B with E, new columns and new relations is the next stage.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from math import fsum
 from typing import Any, Protocol
@@ -66,8 +67,14 @@ def weighted_sum(reader: Reader, rows: Index, weights: Sequence[float | Fraction
 
 def exact_gordan(reader: Reader, rows: Index, weights: Sequence[float | Fraction]) -> bool:
     """Whether Σ λ_i z_i = 0 in whole numbers."""
-    if len(set(weights)) > 1:
-        return not any(weighted_sum(reader, rows, weights))
+    if len(set(weights)) == 1:
+        with suppress(OverflowError):  # of entries near the largest there are
+            return _sum_is_zero(reader, rows)
+    return not any(weighted_sum(reader, rows, weights))
+
+
+def _sum_is_zero(reader: Reader, rows: Index) -> bool:
+    """Whether these rows add up to 0."""
     if reader.sparse:
         Z = reader.csr(rows).tocsc()
         return not any(fsum(Z.data[lo:hi]) for lo, hi in zip(Z.indptr[:-1], Z.indptr[1:], strict=True))
