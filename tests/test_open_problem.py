@@ -151,7 +151,8 @@ def test_a_margin_with_an_intercept_between_two_runs_does_not_change_the_second(
         pass
     rows = scattered(X[:, :-1], y, 3)
     rows = type(rows)(rows.team, rows.surveys, rows.d, 1.0)
-    problem = sx.Problem._around(rows)
+    problem = sx.Problem.__new__(sx.Problem)
+    problem._set(rows, None, False, False)
     first = sx.solve(problem, method="batch-perceptron", max_iter=50)
     sx.max_margin(problem, rtol=1e-2)  # asks the shards with another constant column
     second = sx.solve(problem, method="batch-perceptron", max_iter=50)

@@ -396,7 +396,8 @@ def test_other_statsmodels_models_say_what_they_are(sm):
 
     X = FIRMS[["distance", "weight"]]
     grade = pd.Series(pd.Categorical(FIRMS["ward"], categories=["icu", "south", "north"], ordered=True), name="ward")
-    made = read_table(OrderedModel(grade, X))
+    assert read_table(OrderedModel(grade, X)).model == "cumulative-probit"
+    made = read_table(OrderedModel(grade, X, distr="logit"))
     assert made.model == "cumulative" and made.levels == ("icu", "south", "north") and made.ordered
     assert made.y.tolist() == FIRMS["ward"].tolist() and names(made) == ["distance", "weight"]
     made = read_table(sm.MNLogit(FIRMS["ward"], sm.add_constant(X)))

@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from threading import Event, Thread
@@ -19,6 +20,8 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from separatrix.data.problem import Problem
 
 # Ends that are no verdict: as shells count signals, 128 and its number, and what BSD calls a fault of the software.
 INTERRUPTED, UNREAD, BROKEN = 130, 141, 70
@@ -37,6 +40,9 @@ SPELLED = {
     "pass header=False": "pass --no-header",
     "pass header=True": "pass --header",
     "pass missing='drop'": "pass --missing drop",
+    "name it in keep= to": "name it in --keep to",
+    "fit_intercept=True contradicts": "--intercept contradicts",
+    "fit_intercept=False contradicts": "--no-intercept contradicts",
     "give data_dir": "give --data-dir",
     "check data_dir": "check --data-dir",
     "as data_dir": "as --data-dir",
@@ -49,12 +55,21 @@ FIRST = re.compile(r"(time_limit|memory_limit|step_size|max_iter)\b")  # the wor
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz, npy or svmlight file; - for standard input.")]
 Target = Annotated[str | None, typer.Option(help="The column of the labels: its name, or its number without a header.")]
+Formula = Annotated[
+    str | None, typer.Option(help="The model, in place of a target: 'died ~ age * C(stage)'; of a table.")
+]
 Labels = Annotated[Path | None, typer.Option(help="The .npy file of the labels (for an .npy file of rows).")]
 Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")]
+MaybeIntercept = Annotated[  # None: as the formula says, and without one where there is none
+    bool | None, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")
+]
 Missing = Annotated[
     str, typer.Option(help="Rows with missing values: 'error' or 'drop'.", autocompletion=lambda: ["error", "drop"])
 ]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
+Keep = Annotated[
+    list[str] | None, typer.Option(help="A column to keep though it differs in nearly every row; may be repeated.")
+]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Leave the rows of an .npy or .parquet file there and stay below this, e.g. 1GB.")
 ]
@@ -185,6 +200,43 @@ def check_folder(path: Path | None, option: str) -> None:
         raise FileNotFoundError(f"the folder {str(path.parent)!r} for {option} is not there.")
     if path is not None and path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} for {option} is a folder; name a file.")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The data of a command, and what the answer needs to know of them."""
+
+    problem: Problem
+    names: tuple[str, ...] | None  # None for x0, x1 and so on
+    intercept: bool
+    notes: tuple[str, ...]
+
+
+def open_data(
+    given: tuple[Any, Any, tuple[str, ...] | None],
+    intercept: bool | None,
+    memory_limit: str | None,
+    missing: str,
+    keep: list[str] | None,
+) -> Opened:
+    """Open what `data.files.given` found, for a command that walks or decides."""
+    from separatrix.data.problem import Problem
+
+    X, y, names = given
+    problem = Problem(
+        X,
+        y,
+        fit_intercept=intercept,
+        memory_limit=memory_limit,
+        missing=missing,  # type: ignore[arg-type]
+        keep=keep or (),
+    )
+    return Opened(problem, names if problem.table is None else problem.names, problem.fit_intercept, problem.notes)
+
+
+def told(notes: tuple[str, ...]) -> str:
+    """What was noticed of a table, a line each."""
+    return "".join(f"\nnote: {note}" for note in notes)
 
 
 def in_line(theta: Any, names: tuple[str, ...] | None, intercept: bool) -> str:

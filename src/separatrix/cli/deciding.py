@@ -12,9 +12,12 @@ import typer
 from separatrix.cli.console import (
     AsJson,
     Data,
+    Formula,
     Header,
     Intercept,
+    Keep,
     Labels,
+    MaybeIntercept,
     MemoryLimit,
     Missing,
     Target,
@@ -23,8 +26,10 @@ from separatrix.cli.console import (
     examples,
     in_line,
     named,
+    open_data,
     plain_errors,
     show,
+    told,
     waiting,
 )
 
@@ -64,8 +69,10 @@ def shape_of(X: Any, y: Any) -> tuple[int, int]:
 def separate(
     data: Data,
     target: Target = None,
-    intercept: Intercept = False,
+    formula: Formula = None,
+    intercept: MaybeIntercept = None,
     missing: Missing = "error",
+    keep: Keep = None,
     header: Header = None,
     labels: Labels = None,
     memory_limit: MemoryLimit = None,
@@ -77,22 +84,23 @@ def separate(
     """Say whether a hyperplane separates, with a proof either way."""
     with plain_errors():
         check_folder(proof, "--proof")
-        from separatrix.data.files import labelled
+        from separatrix.data.files import given
         from separatrix.deciding.separate import separate as decide
 
         with waiting(f"reading {data}") as tell:
-            X, y, names = labelled(
-                data, target=target, header=header, missing=missing, labels=labels, in_place=memory_limit is not None
-            )
-            tell("deciding")
-            found = decide(X, y, fit_intercept=intercept, exact=exact, time_limit=time_limit, memory_limit=memory_limit)
+            in_place = memory_limit is not None
+            said = given(data, target=target, formula=formula, header=header, labels=labels, in_place=in_place)
+            opened = open_data(said, intercept, memory_limit, missing, keep)
+            with opened.problem as problem:
+                tell("deciding")
+                found = decide(problem, exact=exact, time_limit=time_limit)
         write_proof(found.proof, proof, NO_PROOF.get(found.certainty, NOTHING))
         answer = {
             "status": str(found.status),
             "message": found.message,
             "lower": found.margin.lower,
             "upper": found.margin.upper,
-            "theta": None if found.theta is None else named(found.theta, names, intercept),
+            "theta": None if found.theta is None else named(found.theta, opened.names, opened.intercept),
             "claim": None if found.proof is None else str(found.proof.claim),
             "argument": None if found.proof is None else found.proof.argument,
             "certainty": None if found.certainty is None else str(found.certainty),
@@ -100,8 +108,9 @@ def separate(
             "fragile": found.fragile,
             "tool": found.tool,
             "seconds": found.seconds,
+            "notes": list(opened.notes),
         }
-        theta = "" if found.theta is None else f"\ntheta: {in_line(found.theta, names, intercept)}"
+        theta = "" if found.theta is None else f"\ntheta: {in_line(found.theta, opened.names, opened.intercept)}"
         show(str(found) + theta, answer, json)
     raise typer.Exit(EXITS[found.status])
 
@@ -110,8 +119,10 @@ def margin(
     data: Data,
     target: Target = None,
     rtol: Annotated[float, typer.Option(help="How narrow the bracket has to be, relative to its upper end.")] = 1e-6,
-    intercept: Intercept = False,
+    formula: Formula = None,
+    intercept: MaybeIntercept = None,
     missing: Missing = "error",
+    keep: Keep = None,
     header: Header = None,
     labels: Labels = None,
     memory_limit: MemoryLimit = None,
@@ -120,34 +131,27 @@ def margin(
 ) -> None:
     """Bracket the widest margin, or decide that there is none."""
     with plain_errors():
-        from separatrix.data.files import labelled
+        from separatrix.data.files import given
         from separatrix.deciding.boundary import Certainty
         from separatrix.deciding.max_margin import max_margin
         from separatrix.deciding.separate import Verdict
         from separatrix.deciding.separate import separate as decide
 
         with waiting(f"reading {data}") as tell:
-            X, y, names = labelled(
-                data, target=target, header=header, missing=missing, labels=labels, in_place=memory_limit is not None
-            )
+            in_place = memory_limit is not None
+            said = given(data, target=target, formula=formula, header=header, labels=labels, in_place=in_place)
+            opened = open_data(said, intercept, memory_limit, missing, keep)
 
-            def told(now: Any) -> None:
+            def shown(now: Any) -> None:
                 tell(f"margin in [{now.lower:.6g}, {now.upper:.6g}]")
 
-            found = max_margin(
-                X,
-                y,
-                rtol=rtol,
-                fit_intercept=intercept,
-                time_limit=time_limit,
-                callback=told,
-                memory_limit=memory_limit,
-            )
-            verdict, lower, upper = Verdict.SEPARABLE, found.lower, found.upper
-            message, certainty = verdict.message, str(Certainty.PROVEN)
-            if lower <= 0:
-                tell("deciding")
-                settled = decide(X, y, fit_intercept=intercept, time_limit=time_limit, memory_limit=memory_limit)
+            with opened.problem as problem:
+                found = max_margin(problem, rtol=rtol, time_limit=time_limit, callback=shown)
+                verdict, lower, upper = Verdict.SEPARABLE, found.lower, found.upper
+                message, certainty = verdict.message, str(Certainty.PROVEN)
+                if lower <= 0:
+                    tell("deciding")
+                    settled = decide(problem, time_limit=time_limit)
         theta, support = (found.theta, found.support.tolist()) if lower > 0 else (settled.theta, None)
         if lower <= 0:
             verdict, lower = settled.status, max(lower, settled.margin.lower)
@@ -160,11 +164,12 @@ def margin(
             "upper": upper,
             "certainty": certainty or None,
             "ended": str(found.status),
-            "theta": None if theta is None else named(theta, names, intercept),
+            "theta": None if theta is None else named(theta, opened.names, opened.intercept),
             "support": support,
             "seconds": found.seconds,
+            "notes": list(opened.notes),
         }
-        show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {message}", answer, json)
+        show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {message}{told(opened.notes)}", answer, json)
     raise typer.Exit(EXITS[verdict])
 
 
@@ -282,6 +287,7 @@ COMMANDS: dict[Callable[..., Any], str] = {  # each with the examples at the end
     separate: examples(
         "separatrix separate data.csv --target y --intercept --proof y.proof",
         "separatrix separate images.npz --json",
+        "separatrix separate patients.csv --formula 'died ~ age + ward'",
         "cat data.csv | separatrix separate - --target y",
     ),
     margin: examples(

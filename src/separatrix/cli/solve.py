@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +11,11 @@ import typer
 from separatrix.cli.console import (
     AsJson,
     Data,
+    Formula,
     Header,
-    Intercept,
+    Keep,
     Labels,
+    MaybeIntercept,
     MemoryLimit,
     Missing,
     Target,
@@ -21,8 +23,10 @@ from separatrix.cli.console import (
     examples,
     in_line,
     named,
+    open_data,
     plain_errors,
     show,
+    told,
     waiting,
 )
 
@@ -55,8 +59,10 @@ def solve(
         typer.Option(help="The power p of the tempered ones, 0 (normalized) to 1 (divided by n), 0.625 by default."),
     ] = None,
     max_iter: Annotated[int, typer.Option(min=0, help="Updates to make at most.")] = 100_000,
-    intercept: Intercept = False,
+    formula: Formula = None,
+    intercept: MaybeIntercept = None,
     missing: Missing = "error",
+    keep: Keep = None,
     header: Header = None,
     labels: Labels = None,
     memory_limit: MemoryLimit = None,
@@ -75,24 +81,23 @@ def solve(
     """
     with plain_errors():
         check_folder(checkpoint, "--checkpoint")
-        from separatrix.data.files import labelled
+        from separatrix.data.files import given
         from separatrix.walking.solve import solve as run_it
 
         in_place = memory_limit is not None or scheduler is not None
-        with waiting(f"reading {data}") as tell:
-            X, y, names = labelled(
-                data, target=target, header=header, missing=missing, labels=labels, in_place=in_place
-            )
-            with nullcontext() if scheduler is None else _client(scheduler):
+        with waiting(f"reading {data}") as tell, ExitStack() as stack:
+            X, y, names = given(data, target=target, formula=formula, header=header, labels=labels, in_place=in_place)
+            if scheduler is not None:
+                stack.enter_context(_client(scheduler))
+                X = [X]
+            opened = open_data((X, y, names), intercept, memory_limit, missing, keep)
+            with opened.problem as problem:
                 run = run_it(
-                    X if scheduler is None else [X],
-                    y,
-                    method,
+                    problem,
+                    method=method,
                     step_size=step_size,
                     power=power,
                     max_iter=max_iter,
-                    fit_intercept=intercept,
-                    memory_limit=memory_limit,
                     checkpoint=checkpoint,
                     record=None,
                     progress=lambda t, wrong: tell(
@@ -105,11 +110,13 @@ def solve(
             "iterations": run.n_iter,
             "ties": None if run.ties is None else run.ties._asdict(),
             "engine": run.engine,
-            "theta": named(run.theta, names, intercept),
+            "theta": named(run.theta, opened.names, opened.intercept),
             "seconds": run.seconds,
+            "notes": list(opened.notes),
             **run.stats,
         }
-        show(f"{run}\ntheta: {in_line(run.theta, names, intercept)}", answer, json)
+        theta = in_line(run.theta, opened.names, opened.intercept)
+        show(f"{run}\ntheta: {theta}{told(opened.notes)}", answer, json)
     raise typer.Exit(0 if run.separated else 1)
 
 

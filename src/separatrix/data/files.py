@@ -166,6 +166,40 @@ def read(
     return _read_svmlight(source, target)
 
 
+def given(
+    path: Path | str,
+    *,
+    target: str | None = None,
+    formula: str | None = None,
+    header: bool | None = None,
+    labels: Path | str | None = None,
+    in_place: bool = False,
+) -> tuple[Any, Any, tuple[str, ...] | None]:
+    """X and y as `Problem` and `diagnose` take them, and the names of X's columns where a Problem has none.
+
+    Parameters
+    ----------
+    path, target, header, labels, in_place : see `labelled`
+    formula : of the columns of a table; X then is the formula and y the table
+    """
+    if formula is not None:
+        if in_place or labels is not None:
+            raise ValueError(f"a formula is of a table that is read whole; {path} is to be read in place.")
+        if target is not None:
+            raise ValueError(f"the formula {formula!r} names the outcome; leave out the target {target!r}.")
+        held = read(path, header=header)
+        if isinstance(held, Arrays):
+            raise ValueError(f"{path} has no named columns for a formula to speak of; pass a table.")
+        return formula, held.columns, None
+    suffix = Path(path).suffix.lower()
+    if in_place or (suffix == ".npy" and labels is not None):
+        return labelled(path, target=target, header=header, labels=labels, in_place=in_place)
+    held = read(path, target=target, header=header, labels=labels)
+    if isinstance(held, Arrays):
+        return held.X, held.y, None
+    return held.columns, target_of(held, target), None
+
+
 def labelled(
     path: Path | str,
     *,

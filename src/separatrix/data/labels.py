@@ -113,6 +113,22 @@ def open_parquet(path: str | os.PathLike[str], target: str) -> tuple[Parquet, La
     return Parquet(name, [n for n in names if n != target]), ParquetLabels(name, target)
 
 
+def numbers_alone(path: str | os.PathLike[str], target: Any) -> bool:
+    """Whether the columns of a Parquet file beside its labels are all numbers, so that rows can be read in place."""
+    if not isinstance(target, str) or not Path(path).is_file():
+        return True  # which is complained about where rows are read in place
+    try:
+        schema = parquet_reader().ParquetFile(path).schema_arrow
+    except ImportError:
+        return False  # a library for frames may read it
+    except Exception:  # no Parquet file: told there, too
+        return True
+    from pyarrow import types
+
+    kinds = [schema.field(name).type for name in schema.names if name != target]
+    return all(types.is_integer(kind) or types.is_floating(kind) for kind in kinds)
+
+
 def join_labels(found: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Different labels of several pieces, ascending; numbers and text would be taken for one another."""
     kinds = {"n" if labels.dtype.kind in "biuf" else labels.dtype.kind for labels in found}

@@ -73,12 +73,23 @@ def read_outcome(raw: Mapping[str, Any], target: Any, aside: Mapping[str, Column
         return Outcome(numbers_of(both), " + ".join(target)), set(target)
     series = as_series(target)
     name = "y" if series is None or not series.name else str(series.name)
-    if name in names and series is not None:
-        seen = f"the labels are named {name!r} and so is a column of the frame"
-        raise ValueError(f"{seen}; drop that column, or pass target={name!r}.")
-    if series is not None:
-        return Outcome((column(name, series),), name), set()
-    return outcome_of(target, name), set()
+    if series is None:
+        return outcome_of(target, name), set()
+    labels = column(name, series)
+    if name in names:
+        if _equal(labels, column(name, raw[name])):
+            seen = f"the labels are named {name!r} and so is a column of the frame"
+            raise ValueError(f"{seen}; drop that column, or pass target={name!r}.")
+        name = "y"  # computed from a column, whose name it still has
+    return Outcome((labels,), name), set()
+
+
+def _equal(one: Column, other: Column) -> bool:
+    """Whether two columns say the same."""
+    if one.levels != other.levels or len(one.missing) != len(other.missing):
+        return False
+    known = ~(one.missing | other.missing)
+    return np.array_equal(one.missing, other.missing) and np.array_equal(one.values[known], other.values[known])
 
 
 def numbers_of(both: Sequence[Column]) -> tuple[Column, ...]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.columns import is_frame
-from separatrix.data.frames import Design, design
+from separatrix.data.frames import Design
 from separatrix.data.labels import label
-from separatrix.data.open import dask_client, open_rows
+from separatrix.data.open import dask_client, is_path, open_rows
 from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
+from separatrix.data.table import is_table, read_table, stated_intercept
 
 
 class Problem:
@@ -30,21 +30,25 @@ class Problem:
 
     Parameters
     ----------
-    X : array, memory map, sparse matrix, data frame, path, list of paths or Dask collection
-        The rows a_i, as in `solve`. Text, categories and booleans of data frames get one 0/1 column per level, as in
-        `diagnose`.
-    y : array-like, path or str
-        Two-valued labels, the larger one +1, as in `solve`; of a data frame also the name of the column.
-    sample_weight : array-like, optional
-        Weights s_i ≥ 0 for `solve`.
-    fit_intercept : bool, default=False
-        Append a constant column, for all calls.
+    X : array, memory map, sparse matrix, data frame, path, list of paths, Dask collection, formula or statsmodels model
+        The rows a_i. Text, categories and booleans of tables get one 0/1 column per level, as in `diagnose`.
+    y : array-like, path or str, optional
+        Two-valued labels, the larger one +1; of a table the name of their column, of a formula the data frame or the
+        path of a table that it speaks of.
+    sample_weight : array-like or str, optional
+        Weights s_i ≥ 0 for `solve`; of a table also the name of their column.
+    fit_intercept : bool, optional
+        Append a constant column, for all calls; by default where a formula or a model says so.
     intercept_scaling : float or "auto", default=1.0
         The value of that column in `solve`; verdicts and margins do not depend on it.
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
     missing : {"error", "drop"}, default="error"
-        For frames, what to do with rows that have missing values.
+        For tables, what to do with rows that have missing values.
+    reference : mapping, optional
+        For tables, the level to compare with, by column: {"stage": "II"}.
+    keep : list of str, default=()
+        For tables, columns of text to keep though they differ in nearly every row, which are left out otherwise.
 
     Attributes
     ----------
@@ -58,6 +62,8 @@ class Problem:
         The two labels; the second, larger one is +1.
     names : tuple of str
         The columns' names: those of a data frame in memory, else x0, x1, …
+    notes : tuple of str
+        What was noticed when a table was read: columns left out, doubled or constant.
     fit_intercept : bool
         Whether a constant column is appended.
     closed : bool
@@ -86,30 +92,39 @@ class Problem:
     def __init__(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_weight: Any = None,
-        fit_intercept: bool = False,
+        fit_intercept: bool | None = None,
         intercept_scaling: float | Literal["auto"] = INTERCEPT_SCALE,
         memory_limit: int | str | None = None,
         missing: Literal["error", "drop"] = "error",
+        reference: Mapping[str, Any] | None = None,
+        keep: Sequence[str] = (),
     ) -> None:
         if isinstance(X, Problem):
             raise ValueError("X is a Problem already; use it as it is.")
         if missing not in ("error", "drop"):
             raise ValueError(f'missing must be "error" or "drop", got {missing!r}.')
         table: Design | None = None
-        if dask_client(X) is None and is_frame(X):
-            table = design(X, y, missing=missing)
+        if dask_client(X) is None and is_table(X, y, in_place=memory_limit is not None):
+            weight = {"sample_weight": sample_weight}
+            table = read_table(X, y, missing=missing, beside=weight, reference=reference, keep=keep)
             X, y = table.X, table.y
-            if sample_weight is not None and len(np.atleast_1d(sample_weight)) == len(y) + table.dropped:
-                sample_weight = np.asarray(sample_weight)[table.rows]
+            sample_weight = table.beside.get("sample_weight", table.beside.get("weight"))  # the latter is a model's own
+            fit_intercept = stated_intercept(table, fit_intercept)
+        elif reference or keep:
+            raise ValueError("reference and keep name columns of a table; these are rows of numbers.")
+        elif y is None and not is_path(X):
+            raise TypeError("y is missing: give the labels, or a Problem in place of X and y.")
+        elif isinstance(sample_weight, str):
+            raise ValueError(f"sample_weight is the column name {sample_weight!r}, but X is no table; give its values.")
         rows = open_rows(
             X,
             y,
             memory_limit=memory_limit,
             sample_weight=sample_weight,
-            fit_intercept=fit_intercept,
+            fit_intercept=bool(fit_intercept),
             intercept_scaling=intercept_scaling,
         )
         weighted = sample_weight is not None
@@ -121,13 +136,6 @@ class Problem:
         self._lock, self._owner, self._process = threading.Lock(), 0, os.getpid()
         self._views: dict[float | str, Rows] = {}
         self.known: dict[str, Any] = {}  # what calls leave for the next one, by their own names
-
-    @classmethod
-    def _around(cls, rows: Rows, weighted: bool = False) -> Self:
-        """A problem for one call, of rows that have been opened."""
-        problem = cls.__new__(cls)
-        problem._set(rows, None, weighted, False)
-        return problem
 
     @property
     def rows(self) -> Rows:
@@ -183,6 +191,11 @@ class Problem:
         """The columns' names: those of a data frame in memory, else x0, x1 and so on."""
         plain = tuple(f"x{j}" for j in range(self.d))
         return plain if self.table is None else tuple(term.name for term in self.table.terms)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was noticed when a table was read: columns left out, doubled or constant."""
+        return () if self.table is None else self.table.notes
 
     @property
     def fit_intercept(self) -> bool:
@@ -268,9 +281,10 @@ def as_problem(
     y: Any = None,
     *,
     sample_weight: Any = None,
-    fit_intercept: bool = False,
+    fit_intercept: bool | None = None,
     intercept_scaling: Any = INTERCEPT_SCALE,
     memory_limit: Any = None,
+    missing: Literal["error", "drop"] = "error",
 ) -> Iterator[Problem]:
     """The Problem that the user has opened, for the time of a call; or (X, y) opened for this call alone."""
     if isinstance(X, Problem):
@@ -280,6 +294,7 @@ def as_problem(
                 'solve(problem, method="lr-gd").'
             )
         given = {"sample_weight": sample_weight, "memory_limit": memory_limit}
+        given["missing"] = None if missing == "error" else missing
         # The default itself was not given; an equal number was.
         given["intercept_scaling"] = None if intercept_scaling is INTERCEPT_SCALE else intercept_scaling
         for name, value in given.items():
@@ -290,20 +305,19 @@ def as_problem(
         with X._turn():
             yield X
         return
-    if y is None:
-        raise TypeError("y is missing: give the labels, or a Problem in place of X and y.")
-    rows = open_rows(
+    problem = Problem(
         X,
         y,
         memory_limit=memory_limit,
         sample_weight=sample_weight,
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
+        missing=missing,
     )
     try:
-        yield Problem._around(rows, sample_weight is not None)
+        yield problem
     finally:
-        rows.close()
+        problem.rows.close()
 
 
 def decidable(problem: Problem) -> Problem:

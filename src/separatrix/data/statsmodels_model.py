@@ -27,12 +27,12 @@ MODELS = {  # by the class, and GLM by its family and link
     "NegativeBinomial": "negative-binomial",
     "NegativeBinomialP": "negative-binomial",
     "OrderedModel": "cumulative",
-    "ConditionalLogit": "conditional-logit",
+    "ConditionalLogit": "conditional",
     "PHReg": "cox",
 }
 LINKS = {"Logit": "logit", "Probit": "probit", "Cauchy": "cauchit", "CLogLog": "cloglog"}
 FAMILIES = {"Poisson": "poisson", "NegativeBinomial": "negative-binomial"}
-WITHOUT = ("cumulative", "conditional-logit", "cox")  # models in which a constant has no place
+WITHOUT = ("cumulative", "cumulative-probit", "conditional", "cox")  # models in which a constant has no place
 
 
 def is_model(data: Any) -> bool:
@@ -79,7 +79,9 @@ def _word(model: Any) -> str | None:
     if "GLM" in kinds:
         family = type(model.family).__name__
         return LINKS.get(type(model.family.link).__name__) if family == "Binomial" else FAMILIES.get(family)
-    return next((MODELS[kind] for kind in kinds if kind in MODELS), None)
+    word = next((MODELS[kind] for kind in kinds if kind in MODELS), None)
+    probit = word == "cumulative" and type(model.distr).__name__ == "norm_gen"
+    return "cumulative-probit" if probit else word
 
 
 def _outcome(model: Any) -> tuple[Outcome, tuple[Any, ...] | None, bool]:
@@ -116,10 +118,11 @@ def _own(model: Any, n: int) -> dict[str, Column]:
         found["weight"] = weight
     if (offset != 0).any():
         found["offset"] = offset
-    for key, own in (("groups", "groups"), ("event", "status"), ("strata", "strata"), ("entry", "entry")):
-        values = getattr(model, own, None)
-        if values is not None and np.shape(values) == (n,):
-            found[key] = np.asarray(values)
-    if "event" in found:
-        found["time"] = np.asarray(model.endog)
+    groups = {"conditional": "groups", "cox": "strata"}.get(_word(model) or "")  # elsewhere groups are for errors alone
+    if groups is not None and (one := getattr(model, groups, None)) is not None:
+        found["groups"] = np.asarray(one)
+    if _word(model) == "cox":
+        if getattr(model, "entry", None) is not None:
+            raise ValueError("late entry of a statsmodels PHReg is not read; pass the columns themselves.")
+        found |= {"time": np.asarray(model.endog), "event": np.asarray(model.status)}
     return {key: Column(key, values, np.zeros(n, dtype=bool)) for key, values in found.items()}

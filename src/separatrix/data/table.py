@@ -13,7 +13,7 @@ from separatrix.data.coding import Term
 from separatrix.data.columns import Column, as_series, column, complete_rows, is_frame
 from separatrix.data.files import SUFFIXES, Arrays, read, target_of
 from separatrix.data.frames import NOTHING, Design, design, made
-from separatrix.data.labels import read_labels
+from separatrix.data.labels import numbers_alone, read_labels
 from separatrix.data.open import is_path, open_files
 from separatrix.data.outcome import Outcome, check_beside, outcome_of, read_beside
 from separatrix.data.statsmodels_model import is_model, read_model
@@ -91,9 +91,32 @@ def is_formula(data: Any, y: Any = None) -> bool:
     return not named and not Path(data).exists()
 
 
-def is_table(data: Any, y: Any = None) -> bool:
-    """Whether these data have names and text to encode, so that `read_table` has to read them."""
-    return is_formula(data, y) or is_model(data) or is_frame(data)
+def is_table(data: Any, y: Any = None, *, in_place: bool = False) -> bool:
+    """Whether these data have names and text to encode, so that `read_table` has to read them.
+
+    Rows of .npy files are taken where they are, and of Parquet files that hold numbers alone; `in_place` asks for that
+    whatever the file.
+    """
+    if isinstance(data, np.ndarray):
+        return False
+    if is_formula(data, y) or is_model(data) or is_frame(data):
+        return True
+    if in_place or not is_path(data) or isinstance(data, list | tuple):
+        return False
+    suffix = Path(data).suffix.lower()
+    return not numbers_alone(data, y) if suffix in (".parquet", ".pq") else suffix != ".npy"
+
+
+def stated_intercept(table: Design, fit_intercept: bool | None) -> bool:
+    """Whether there is an intercept: what the table says, if it does, and else the option."""
+    if table.fit_intercept is None:
+        return bool(fit_intercept)
+    if fit_intercept is not None and bool(fit_intercept) != table.fit_intercept:
+        has = "has an intercept" if table.fit_intercept else "has no intercept"
+        raise ValueError(
+            f"fit_intercept={fit_intercept} contradicts the formula or the model, which {has}; leave it out."
+        )
+    return table.fit_intercept
 
 
 def _frame_for(y: Any) -> Any:

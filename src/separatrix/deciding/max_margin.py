@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 from separatrix.data.problem import Problem, as_problem, decidable
 from separatrix.deciding.budget import Budget, check_time_limit
@@ -17,10 +17,11 @@ def max_margin(
     y: Any = None,
     *,
     rtol: float = 1e-6,
-    fit_intercept: bool = False,
+    fit_intercept: bool | None = None,
     time_limit: float | None = None,
     callback: Callable[[Progress], Any] | None = None,
     memory_limit: int | str | None = None,
+    missing: Literal["error", "drop"] = "error",
 ) -> Margin:
     """The widest margin as a bracket whose two ends are proven.
 
@@ -32,14 +33,15 @@ def max_margin(
 
     Parameters
     ----------
-    X : array, sparse matrix, data frame, path, list of paths, Dask collection or Problem
+    X : array, sparse matrix, data frame, path, formula, statsmodels model, Dask collection or Problem
         The rows a_i, as in `solve`; dense or CSR, float32 or float64.
-    y : array-like, path or str, optional
-        Two-valued labels, the larger one +1, as in `solve`.
+    y : array-like, path, str or data frame, optional
+        Two-valued labels, the larger one +1, or the name of their column; of a formula the data frame; as in `solve`.
     rtol : float, default=1e-6
         The bracket is closed when upper - lower ≤ rtol · upper.
-    fit_intercept : bool, default=False
-        Also an intercept, which is not part of the norm, as in every hard-margin SVM.
+    fit_intercept : bool, optional
+        Also an intercept, which is not part of the norm, as in every hard-margin SVM; by default only where a formula
+        or a model has one.
     time_limit : float, optional
         Seconds after which the bracket is returned as it is.
     callback : callable, optional
@@ -47,6 +49,8 @@ def max_margin(
         elsewhere; a true answer stops.
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
+    missing : {"error", "drop"}, default="error"
+        For tables, what to do with rows that have missing values.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def max_margin(
     if not isinstance(rtol, Real) or not 0 < float(rtol) < 1:
         raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
     check_time_limit(time_limit)
-    with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit) as problem:
+    with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit, missing=missing) as problem:
         rows = decidable(problem).scaled("auto")
         if rows.whole is None:
             found = margin_elsewhere(rows, float(rtol), Budget.within(time_limit), callback)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class Separation:
         nothing did.
     seconds : float
         The time it took.
+    notes : tuple of str
+        What was noticed when a table was read: columns left out, for instance.
     message : str
         The verdict in a sentence, with its certainty.
     """
@@ -76,6 +78,7 @@ class Separation:
     fragile: bool
     tool: str
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -126,7 +129,7 @@ class Separation:
             text += f"\nproof: {self.proof}"
         if self.fragile and self.proof is not None:
             text += "\nfragile: a change of one part in 1e12 could turn this verdict"
-        return text
+        return text + "".join(f"\nnote: {note}" for note in self.notes)
 
     __repr__ = __str__
 
@@ -135,27 +138,30 @@ def separate(
     X: Any,
     y: Any = None,
     *,
-    fit_intercept: bool = False,
+    fit_intercept: bool | None = None,
     exact: bool = False,
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
+    missing: Literal["error", "drop"] = "error",
 ) -> Separation:
     """Whether some hyperplane puts every row on its right side, with a proof either way.
 
     Parameters
     ----------
-    X : array, sparse matrix, data frame, path, list of paths, Dask collection or Problem
+    X : array, sparse matrix, data frame, path, formula, statsmodels model, Dask collection or Problem
         The rows a_i, as in `solve`; dense or CSR, float32 or float64.
-    y : array-like, path or str, optional
-        Two-valued labels, the larger one +1, as in `solve`.
-    fit_intercept : bool, default=False
-        Let the hyperplane miss the origin.
+    y : array-like, path, str or data frame, optional
+        Two-valued labels, the larger one +1, or the name of their column; of a formula the data frame; as in `solve`.
+    fit_intercept : bool, optional
+        Let the hyperplane miss the origin; by default only where a formula or a model has an intercept.
     exact : bool, default=False
         Insist on the bits as stored where the last digits decide: a proof, however long exact arithmetic takes.
     time_limit : float, optional
         Seconds after which "undecided" is an allowed answer; the step under way is finished first.
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
+    missing : {"error", "drop"}, default="error"
+        For tables, what to do with rows that have missing values.
 
     Returns
     -------
@@ -187,7 +193,7 @@ def separate(
     """
     check_time_limit(time_limit)
     began, budget = time.perf_counter(), Budget.within(time_limit, exact=exact)
-    with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit) as problem:
+    with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit, missing=missing) as problem:
         found = again(decidable(problem))
         if found is None:
             found = decide(problem, budget)
@@ -195,7 +201,7 @@ def separate(
                 problem.known["verdict"] = found.copy()
             if found.status is not Verdict.INSEPARABLE:
                 remember(problem, found.margin)
-        return replace(found, seconds=time.perf_counter() - began)
+        return replace(found, seconds=time.perf_counter() - began, notes=problem.notes)
 
 
 def again(problem: Problem) -> Separation | None:

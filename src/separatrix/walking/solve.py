@@ -35,7 +35,7 @@ def solve(
     stop: Stop = "separated",
     record: str | int | None = "log",
     sample_weight: Any = None,
-    fit_intercept: bool = False,
+    fit_intercept: bool | None = None,
     intercept_scaling: float | Literal["auto"] = INTERCEPT_SCALE,
     callback: Callable[[Iterate], Any] | None = None,
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
@@ -46,18 +46,20 @@ def solve(
     arithmetic: Literal["float64", "float32"] = "float64",
     progress: Callable[[int, int | None], Any] | None = None,
     power: float | None = None,
+    missing: Literal["error", "drop"] = "error",
 ) -> Run:
     """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms or a tempered one.
 
     Parameters
     ----------
-    X : array, memory map, sparse matrix, data frame, path, list of paths, Dask collection or Problem
-        The rows a_i. Arrays of float32 and float64 in C order are used in place; sparse matrices are CSR or CSC; paths
-        name .npy or .parquet files; Dask collections are arrays or frames. A `Problem` has rows, labels, weights and
-        intercept, and y is left out.
-    y : array-like, path or str, optional
-        Two-valued labels of any type; the larger value is +1. For .npy files also a path, for Parquet and Dask frames
-        the name of the column.
+    X : array, memory map, sparse matrix, data frame, path, formula, statsmodels model, Dask collection or Problem
+        The rows a_i. Arrays of float32 and float64 in C order are used in place; sparse matrices are CSR or CSC. Text,
+        categories and booleans of tables get one 0/1 column per level, as in `diagnose`. Paths name files of any kind
+        that the command line reads, or are a list of .npy or .parquet files; Dask collections are arrays or frames. A
+        `Problem` has rows, labels, weights and intercept, and y is left out, as of a model.
+    y : array-like, path, str or data frame, optional
+        Two-valued labels of any type; the larger value is +1. For .npy files also a path, for tables the name of the
+        column, for a formula the data frame that it speaks of.
     method : str, default="lr-gd"
         One of "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron", "perceptron",
         "tempered-lr-gd" and "tempered-batch-perceptron".
@@ -79,10 +81,11 @@ def solve(
     record : {"log", "all", "epoch"}, int or None, default="log"
         Which iterates to record: thinning geometrically, all, after each pass over the data, one in so many, or none.
         The last one is always recorded.
-    sample_weight : array-like, optional
-        Weights s_i ≥ 0; whole numbers equal repeated rows, 0 removes a row. Not for the perceptron.
-    fit_intercept : bool, default=False
-        Append a constant column; its entry of θ comes last.
+    sample_weight : array-like or str, optional
+        Weights s_i ≥ 0, or their column in a table; whole numbers equal repeated rows, 0 removes a row. Not for the
+        perceptron.
+    fit_intercept : bool, optional
+        Append a constant column; its entry of θ comes last. By default only where a formula or a model has one.
     intercept_scaling : float or "auto", default=1.0
         The value of that column, or "auto" for a fifth of the rows' root mean square length.
     callback : callable, optional
@@ -108,6 +111,8 @@ def solve(
     power : float, optional
         The power p in [0, 1] of the tempered methods, whose steps are divided by n^p (Σw)^(1-p); 0.625 by default. At 1
         they are "lr-gd" and "batch-perceptron", at 0 the normalized two.
+    missing : {"error", "drop"}, default="error"
+        For tables, what to do with rows that have missing values.
 
     Returns
     -------
@@ -153,6 +158,7 @@ def solve(
         sample_weight=sample_weight,
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
+        missing=missing,
     ) as problem:
         rows = problem.rows
         if problem.weighted and how.order is not None:
