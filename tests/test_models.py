@@ -250,6 +250,7 @@ def test_a_statsmodels_model_says_itself_which_model_it_is():
     found = sx.diagnose(model)
     assert found.model == "poisson" and dict(found.columns) == {"age": "0", "rare": "-", "(intercept)": "0"}
     assert sx.verify(found.proof, model)
+    assert sx.diagnose(sm.GLM(counts * 0.5, sm.add_constant(X), family=sm.families.Poisson())).model == "ppml"
     died = rng.integers(0, 2, 60)
     hazards = sm.PHReg(rng.exponential(size=60), X, status=died, strata=np.arange(60) % 2)
     assert sx.diagnose(hazards).model == "cox"
@@ -265,3 +266,31 @@ def test_the_checker_for_sceptics_leaves_models_to_the_package(tmp_path):
     sx.save_proof(sx.diagnose(frame, "y", model="poisson").proof, tmp_path / "y.proof")
     (tmp_path / "y.csv").write_text("x,y\n" + "\n".join(f"{a},{b}" for a, b in zip(*frame.values(), strict=True)))
     assert check_proof.main([str(tmp_path / "y.proof"), str(tmp_path / "y.csv")]) == 3
+
+
+def test_rows_of_weight_zero_lend_neither_levels_nor_outcomes():
+    children = {"cls": ["1st", "2nd", "3rd"], "survived": [6, 24, 27], "died": [0, 0, 52]}
+    grouped = sx.diagnose(children, ("survived", "died"))
+    assert grouped.columns == {"cls[1st] (vs 3rd)": "+", "cls[2nd] (vs 3rd)": "+", "(intercept)": "0"}
+    fates = pd.DataFrame(children).melt("cls", var_name="fate", value_name="n")
+    fates.loc[len(fates)] = ["crew", "died", 0]
+    for single in (
+        sx.diagnose(fates, "fate", sample_weight="n"),
+        sx.diagnose("fate ~ cls", fates, sample_weight="n"),
+    ):
+        assert single.columns == grouped.columns
+        assert single.notes == ("3 rows of weight 0 left out.",) and single.dropped == 0 and single.n == 4
+
+
+def test_columns_of_zeros_and_ones_are_told_by_the_rows_that_they_mark():
+    cured = ["yes", "yes", "no", "yes", "yes", "no"]
+    frame = {"treated": [1, 1, 0, 0, 0, 0], "age": [3, 5, 2, 6, 1, 4], "cured": cured}
+    assert sx.diagnose(frame, "cured").facts == ("treated is 1: all 2 rows have cured = yes",)
+    other = {**frame, "treated": [0, 0, 1, 1, 1, 1]}
+    assert sx.diagnose(other, "cured").facts == ("treated is 0: all 2 rows have cured = yes",)
+
+
+def test_many_pairs_of_classes_that_are_alike_are_told_in_one_line():
+    x = np.tile(np.arange(4.0), 6)
+    report = str(sx.diagnose({"x": x, "y": np.repeat(list("abcdef"), 4)}, "y"))
+    assert "any two of the classes by themselves: overlap" in report and "against" not in report

@@ -115,6 +115,16 @@ def complete_rows(columns: Sequence[Column], n: int, missing: str) -> NDArray[np
     return np.flatnonzero(~bad).astype(np.int64)
 
 
+def with_weight(rows: NDArray[np.int64], weight: Column | None) -> tuple[NDArray[np.int64], list[str]]:
+    """The rows whose weight is not 0, and a note on the others: neither their levels nor their outcomes count."""
+    if weight is None or weight.levels is not None:
+        return rows, []
+    kept = rows[weight.values[rows] != 0]
+    if len(kept) in (0, len(rows)):  # if none is left, whoever asked for weights says so
+        return rows, []
+    return kept, [f"{len(rows) - len(kept)} rows of weight 0 left out."]
+
+
 def check_finite(name: str, values: NDArray[Any], rows: NDArray[np.int64]) -> None:
     """One sentence about the first value that is no finite number."""
     bad = np.flatnonzero(~np.isfinite(values))

@@ -30,6 +30,7 @@ from separatrix.data.columns import (
     index_of,
     listed,
     raw_columns,
+    with_weight,
 )
 from separatrix.data.frames import ENTRIES, Design, at_rows, made, names_in
 from separatrix.data.outcome import Outcome, check_beside, numbers_of, read_beside
@@ -70,7 +71,9 @@ def read_formula(
     n = check_lengths([*columns.values(), *levels, *outcome.columns])
     for key, one in aside.items():
         check_beside(key, len(one.missing), n)
-    rows = complete_rows([*columns.values(), *levels, *outcome.columns, *aside.values()], n, missing)
+    complete = complete_rows([*columns.values(), *levels, *outcome.columns, *aside.values()], n, missing)
+    rows, more_notes = with_weight(complete, aside.get("weight"))
+    notes += more_notes
     cut = {name: at_rows(one, rows) for name, one in columns.items()}
     coding = Coding(outcome, rows, reference, [*wanted, *fixed])
     notes += more + _accidents(cut, uses, outcome, rows, kept)
@@ -89,7 +92,8 @@ def read_formula(
         whole, behind = with_effects(X, [at_rows(one, rows) for one in levels], coding)
         terms += behind
     stated = intercept or bool(levels)
-    return made(whole, terms, outcome, rows, n, notes, aside, index_of(frame), stated)
+    known = n - (len(complete) - len(rows))  # rows without weight are none that miss values
+    return made(whole, terms, outcome, rows, known, notes, aside, index_of(frame), stated)
 
 
 class _Uses:

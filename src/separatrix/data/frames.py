@@ -37,6 +37,7 @@ from separatrix.data.columns import (
     complete_rows,
     index_of,
     raw_columns,
+    with_weight,
 )
 from separatrix.data.columns import is_frame as is_frame
 from separatrix.data.outcome import Outcome, check_beside, read_beside, read_outcome
@@ -99,7 +100,9 @@ def design(
         raise ValueError(f"there is no column besides the target {outcome.name!r}; add at least one.")
     effects = [as_factor(name, raw[name]) for name in fixed]
     n = _length(raw, regressors, effects, outcome, aside)
-    rows = complete_rows([*regressors, *effects, *outcome.columns, *aside.values()], n, missing)
+    complete = complete_rows([*regressors, *effects, *outcome.columns, *aside.values()], n, missing)
+    rows, more_notes = with_weight(complete, aside.get("weight"))
+    notes += more_notes
     cut = [one if len(rows) == n else at_rows(one, rows) for one in regressors]
     coding = Coding(outcome, rows, reference, [*names_of(cut), *fixed])
 
@@ -148,7 +151,8 @@ def design(
     if effects:
         X, more = with_effects(X, [at_rows(one, rows) for one in effects], coding)
         terms += more
-    return made(X, terms, outcome, rows, n, notes, aside, index_of(frame), True if effects else None)
+    known = n - (len(complete) - len(rows))  # rows without weight are none that miss values
+    return made(X, terms, outcome, rows, known, notes, aside, index_of(frame), True if effects else None)
 
 
 def made(

@@ -164,9 +164,7 @@ class HeldRows:
             arrays = (self.arrays[0][J],)
         for array in arrays:
             array.flags.writeable = False
-        return replace(
-            self, arrays=arrays, sign=self.sign[J], weight=self.weight[J], r=self.r[J], lengths=None
-        )
+        return replace(self, arrays=arrays, sign=self.sign[J], weight=self.weight[J], r=self.r[J], lengths=None)
 
     def relabelled(self, sign: Vector) -> HeldRows:
         """The same rows with other labels ±1."""
@@ -216,9 +214,7 @@ def _assembled(
     r = hypot(lengths, bias)
     top = float(r[weight > 0].max())
     scale = 1.0 if top == 0 or 1e-60 < top < 1e60 else power_near(top)
-    return HeldRows(
-        arrays, sign / scale, weight, r / scale, scale, bias, classes, d, lengths if bias else None
-    )
+    return HeldRows(arrays, sign / scale, weight, r / scale, scale, bias, classes, d, lengths if bias else None)
 
 
 def hold_signed(Z: Any, classes: NDArray[Any]) -> HeldRows:

@@ -247,7 +247,11 @@ class Diagnosis:
             if self.certainty is Certainty.PROVEN:
                 lines.append(f"to the precision of these numbers the data are {IN_WORDS[self.evidence.claim]}")
             lines.append(f"evidence: {self.evidence}")
-        lines += [f"{pair.first} against {pair.second}: {pair.kind}" for pair in self.pairs]
+        alike = len({pair.kind for pair in self.pairs}) == 1 and len(self.pairs) > SHOWN // 3
+        if alike:
+            lines.append(f"any two of the classes by themselves: {self.pairs[0].kind}")
+        else:
+            lines += [f"{pair.first} against {pair.second}: {pair.kind}" for pair in self.pairs]
         if self.proof is not None:
             lines.append(f"proof: {self.proof.argument}")
         return lines

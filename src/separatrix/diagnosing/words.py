@@ -55,14 +55,22 @@ def explain(kind: Kind, columns: Mapping[str, str], reading: Reading) -> tuple[s
         if not any(columns[name] in ("+", "-", "either") for name in own):
             continue
         if term.level is not None:
-            inside = np.unique(codes[x == 1])
-            if len(inside) == 1 and words[inside[0]]:
-                count = int((x == 1).sum())
-                which = f"all {count} rows have" if count > 1 else "the only row has"
-                facts.append(f"{term.column} = {term.level}: {which} {words[inside[0]]}")
+            facts += _one_outcome(codes[x == 1], words, f"{term.column} = {term.level}")
+        elif ((x == 0) | (x == 1)).all():  # yes or no, or levels that interact
+            for value in (1, 0):
+                facts += _one_outcome(codes[x == value], words, f"{term.name} is {value}")
         elif model.family == "binary":
             facts += _threshold(x[codes == 0], x[codes == 1], term.name, reading.target, reading.classes)
     return tuple(facts)
+
+
+def _one_outcome(codes: NDArray[np.int64], words: tuple[str, ...], where: str) -> list[str]:
+    """A sentence where these rows all have one outcome."""
+    inside = np.unique(codes)
+    if len(inside) != 1 or not words[inside[0]]:
+        return []
+    which = f"all {len(codes)} rows have" if len(codes) > 1 else "the only row has"
+    return [f"{where}: {which} {words[inside[0]]}"]
 
 
 def _threshold(low: NDArray[Any], high: NDArray[Any], name: str, target: str, classes: NDArray[Any]) -> list[str]:

@@ -123,7 +123,8 @@ def read_model(design: Design, name: str | None, *, fit_intercept: bool = True) 
 def guess(design: Design) -> tuple[str, str]:
     """The model that the outcome and the options leave no doubt about, and why."""
     if design.model is not None:
-        return design.model, "that is what the model given is"
+        amounts = design.model == "poisson" and (design.y != np.rint(design.y)).any()  # the likelihood takes them, too
+        return "ppml" if amounts else design.model, "that is what the model given is"
     if "time" in design.beside or "event" in design.beside:
         return "cox", "times and events were given"
     if "groups" in design.beside:
