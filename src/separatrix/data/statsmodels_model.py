@@ -122,7 +122,7 @@ def _own(model: Any, n: int) -> dict[str, Column]:
     if groups is not None and (one := getattr(model, groups, None)) is not None:
         found["groups"] = np.asarray(one)
     if _word(model) == "cox":
-        if getattr(model, "entry", None) is not None:
+        if np.any(getattr(model, "entry", None)):
             raise ValueError("late entry of a statsmodels PHReg is not read; pass the columns themselves.")
         found |= {"time": np.asarray(model.endog), "event": np.asarray(model.status)}
     return {key: Column(key, values, np.zeros(n, dtype=bool)) for key, values in found.items()}
