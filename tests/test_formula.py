@@ -185,6 +185,54 @@ def test_a_formula_that_cannot_be_used_gets_one_sentence(text, message):
     assert "\n" not in str(caught.value) and "\x1b" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "died ~ I(__import__('os').mkdir('reached'))",
+        "died ~ {(__import__('os').mkdir('reached') or log)(age)}",
+        "{(__import__('os').mkdir('reached') or log)(age)} ~ .",
+        "I(__import__('os').mkdir('reached')) ~ age",
+        "died ~ age + I(open('reached', 'w').write('x'))",
+        "died ~ I(age.to_csv('reached'))",
+        "died ~ I([c for c in ().__class__.__base__.__subclasses__()])",
+        "died ~ I((lambda: eval('1'))())",
+        "died ~ np.save('reached', age)",
+        "died ~ np.load('reached')",
+        "died ~ I(np.lib.npyio.save('reached', age))",
+        "died ~ C(stage, contr.mro()[0])",
+        "died ~ hashed(stage, 5, hash_func=eval)",
+        "died ~ I(f'{age}')",
+        "died ~ I(9**9**9**9 * age)",
+        "died ~ I(round(9)**round(9)**round(9)**9 + age)",
+        "died ~ I(len('a' * 10**12))",
+        "died ~ age | I(__import__('os').mkdir('reached'))",
+    ],
+)
+def test_a_formula_from_elsewhere_computes_columns_and_nothing_else(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="formula|fixed effects") as caught:
+        read_table(text, PATIENTS)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("np.log1p(age)", np.log1p(PATIENTS["age"])),
+        ("np.where(age > 60, 1, 0)", PATIENTS["age"] > 60),
+        ("I((age - 60) / 5)", (PATIENTS["age"] - 60) / 5),
+        ("I(abs(age - 60)**0.5)", abs(PATIENTS["age"] - 60) ** 0.5),
+        ("I((stage == 'II') & ~smoker)", (PATIENTS["stage"] == "II") & ~PATIENTS["smoker"]),
+        ("np.clip(age, 55, 65)", PATIENTS["age"].clip(55, 65)),
+        ("Q('age')", PATIENTS["age"]),
+        ("exp(dose * np.pi)", np.exp(PATIENTS["dose"] * np.pi)),
+    ],
+)
+def test_what_statisticians_compute_is_computed(text, values):
+    assert np.allclose(read_table(f"died ~ {text}", PATIENTS).X[:, 0], values)
+
+
 def test_a_formula_needs_a_frame():
     for y in (None, 3, np.eye(2)):
         with pytest.raises(ValueError, match="a formula needs the data frame that it speaks of"):

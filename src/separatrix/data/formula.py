@@ -7,8 +7,6 @@ not a column.
 
 from __future__ import annotations
 
-import ast
-import builtins
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -32,12 +30,12 @@ from separatrix.data.columns import (
     raw_columns,
     with_weight,
 )
+from separatrix.data.expressions import columns_in
 from separatrix.data.frames import ENTRIES, Design, at_rows, made, names_in
 from separatrix.data.outcome import Outcome, check_beside, numbers_of, read_beside
 from separatrix.reporting.hints import did_you_mean
 
 CATEGORY = re.compile(r"C\(\s*`?([^`,()]+?)`?\s*([,)])")  # C(stage), or C(stage, …)
-QUOTED = re.compile(r"`([^`]+)`")
 WILDCARD = re.compile(r"(?<![\w.\])`'\"])\.(?![\w(])")  # the dot of "died ~ ."
 COLOURS = re.compile(r"\x1b\[[0-9;]*m|[⧛⧚]")  # with which formulaic marks the place of an error
 
@@ -61,7 +59,7 @@ def read_formula(
     aside, notes = read_beside(beside, raw)
     taken = {*fixed, *(value for value in beside.values() if isinstance(value, str))}
     offered, more = _offered(sides, raw, taken, kept)
-    parsed = _parsed(sides, offered)
+    parsed = _parsed(sides, offered, names)
     left, right = getattr(parsed, "lhs", None), getattr(parsed, "rhs", parsed)
     uses = _Uses(right, names)
     wanted = sorted(uses.plain | uses.factor | uses.other, key=names.index)
@@ -120,30 +118,15 @@ class _Uses:
 
 def _needed(factor: Any, names: Sequence[str]) -> set[str]:
     """The columns that a part of a formula speaks of; a name that is none of them gets a sentence."""
-    if factor.eval_method.value == "literal":
-        return set()
-    found, called = {factor.expr}, set()
-    if factor.eval_method.value == "python":
-        quoted = {f"quoted_{k}": name for k, name in enumerate(QUOTED.findall(factor.expr))}
-        text = factor.expr
-        for stand_in, name in quoted.items():
-            text = text.replace(f"`{name}`", stand_in)
-        try:
-            nodes = list(ast.walk(ast.parse(text, mode="eval")))
-        except SyntaxError:
-            raise ValueError(f"the formula's {factor.expr!r} cannot be read; check it.") from None
-        called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-        inside = [node.id for node in nodes if isinstance(node, ast.Name)]
-        found = {quoted.get(name, name) for name in inside if name not in called or name in quoted}
-    from formulaic.transforms import TRANSFORMS
-
-    known = {*TRANSFORMS, *dir(builtins)}
-    for name in sorted(called - known):
-        raise ValueError(f"the formula calls {name!r}, which is no function here; compute such a column beforehand.")
-    for name in sorted(found - set(names) - (known if factor.eval_method.value == "python" else set())):
-        seen = f"the formula names {name!r}, which is no column{did_you_mean(name, names)}"
-        raise ValueError(f"{seen}; columns: {listed(names)}.")
-    return found & set(names)
+    match factor.eval_method.value:
+        case "literal":
+            return set()
+        case "lookup" if factor.expr not in names:
+            seen = f"the formula names {factor.expr!r}, which is no column{did_you_mean(factor.expr, names)}"
+            raise ValueError(f"{seen}; columns: {listed(names)}.")
+        case "lookup":
+            return {factor.expr}
+    return columns_in(factor.expr, names)
 
 
 def _split(text: str) -> tuple[str, list[str]]:
@@ -184,18 +167,31 @@ def _offered(text: str, raw: Mapping[str, Any], taken: set[str], kept: set[str])
     return names, notes
 
 
-def _parsed(text: str, offered: list[str] | None) -> Any:
+def _parsed(text: str, offered: list[str] | None, names: Sequence[str]) -> Any:
     """What formulaic reads in the text."""
     try:
         from formulaic import Formula
     except ImportError:
         raise ImportError("formulas are read by formulaic: pip install 'separatrix[formula]'.") from None
+    from formulaic.parser.algos.tokenize import tokenize
+
+    try:
+        tokens = list(tokenize(text))
+    except Exception as error:
+        raise _unreadable(text, error) from None
+    for token in tokens:  # before formulaic evaluates anything
+        if token.kind.value == "python":
+            columns_in(token.token, names)
     try:
         if offered is None:
             return Formula(text)
         return Formula(text, _context={"__formulaic_variables_available__": offered})
     except Exception as error:
-        raise ValueError(f"the formula {text.strip()!r} cannot be read ({_sentence(error)}); check it.") from None
+        raise _unreadable(text, error) from None
+
+
+def _unreadable(text: str, error: Exception) -> ValueError:
+    return ValueError(f"the formula {text.strip()!r} cannot be read ({_sentence(error)}); check it.")
 
 
 def _outcome(text: str, left: Any, raw: Mapping[str, Any], aside: Mapping[str, Column]) -> Outcome:
