@@ -194,3 +194,75 @@ def test_solve_says_in_one_sentence_what_is_wrong(words, sentence, invoke, table
     table(SEPARABLE)
     result = invoke("solve", *words)
     assert result.exit_code == 2 and sentence in result.stderr and result.stderr.count("\n") == 1
+
+
+# Tables, as in Python.
+
+WARDS = """id,ward,age,died
+p1,north,61,no
+p2,icu,55,yes
+p3,south,47,yes
+p4,north,70,yes
+p5,icu,66,yes
+p6,south,58,no
+p7,north,44,no
+p8,south,63,no
+p9,icu,71,yes
+p10,north,52,yes
+"""
+
+
+@pytest.mark.parametrize("command", ["separate", "margin", "solve"])
+def test_a_formula_says_the_columns_and_the_intercept(command, invoke, table):
+    path = table(WARDS)
+    answer = json.loads(invoke(command, path, "--formula", "died ~ ward + age", "--json").stdout)
+    named = json.loads(invoke(command, path, "--target", "died", "--intercept", "--json").stdout)
+    assert {k: v for k, v in answer.items() if k not in ("notes", "seconds")} == {
+        k: v for k, v in named.items() if k not in ("notes", "seconds")
+    }
+    assert answer["notes"] == [] and "'id' differs in every row" in named["notes"][0]
+    if command == "solve":
+        assert list(answer["theta"]) == ["ward[icu] (vs north)", "ward[south] (vs north)", "age", "(intercept)"]
+    wrong = invoke(command, path, "--formula", "died ~ age", "--no-intercept")
+    assert wrong.exit_code == 2 and "--no-intercept contradicts the formula or the model" in wrong.stderr
+
+
+def test_a_column_that_is_left_out_is_told_and_kept_on_request(invoke, table):
+    path = table(WARDS)
+    told = invoke("separate", path, "--target", "died", "--intercept")
+    assert told.exit_code == 1 and "note: 'id' differs in every row" in told.stdout
+    assert "name it in --keep to use it" in told.stdout
+    kept = invoke("separate", path, "--target", "died", "--intercept", "--keep", "id")
+    assert kept.exit_code == 0 and "note" not in kept.stdout
+
+
+def test_a_proof_about_a_formula_is_verified_with_the_formula(invoke, table):
+    path = table(WARDS)
+    invoke("separate", path, "--formula", "died ~ ward + age", "--proof", "p.json")
+    assert invoke("verify", "p.json", path, "--formula", "died ~ ward + age").exit_code == 0
+    other = invoke("verify", "p.json", path, "--formula", "died ~ age")
+    assert other.exit_code == 1 and "10 rows and 3 columns, the data have 10 rows and 1 columns" in other.stdout
+
+
+@pytest.mark.parametrize("command", ["separate", "margin", "solve", "diagnose"])
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--formula", "died ~ aeg"), "the formula names 'aeg', which is no column, did you mean 'age'?"),
+        (("--formula", "~ age"), "the formula '~ age' has no outcome"),
+        (("--target", "dead"), "there is no column 'dead', did you mean 'died'?"),
+        (("--target", "died", "--keep", "i"), "there is no column 'i'"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_one_sentence(command, words, sentence, invoke, table):
+    result = invoke(command, table(WARDS), *words)
+    assert result.exit_code == 2 and sentence in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["separate", "margin", "solve", "diagnose"])
+def test_dates_are_refused_as_in_python(command, invoke, table):
+    lines = WARDS.splitlines()
+    dated = [f"{line},{'day' if k == 0 else f'2024-01-{k:02}'}" for k, line in enumerate(lines)]
+    result = invoke(command, table("\n".join(dated)), "--target", "died")
+    assert result.exit_code == 2
+    assert "column 'day' holds dates as text, such as '2024-01-01'; turn the dates into numbers" in result.stderr

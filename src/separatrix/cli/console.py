@@ -56,7 +56,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz, npy or svmlight file; - for standard input.")]
 Target = Annotated[str | None, typer.Option(help="The column of the labels: its name, or its number without a header.")]
 Formula = Annotated[
-    str | None, typer.Option(help="The model, in place of a target: 'died ~ age * C(stage)'; of a table.")
+    str | None, typer.Option(help="Such as 'died ~ age * C(stage)', in place of --target.")
 ]
 Labels = Annotated[Path | None, typer.Option(help="The .npy file of the labels (for an .npy file of rows).")]
 Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")]
@@ -68,7 +68,7 @@ Missing = Annotated[
 ]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
 Keep = Annotated[
-    list[str] | None, typer.Option(help="A column to keep though it differs in nearly every row; may be repeated.")
+    list[str] | None, typer.Option(help="A column to use although it looks like an identifier; may be given again.")
 ]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Leave the rows of an .npy or .parquet file there and stay below this, e.g. 1GB.")

@@ -56,16 +56,6 @@ def write_proof(proof: Any, path: Path | None, why: str) -> None:
     save_proof(proof, path)
 
 
-def shape_of(X: Any, y: Any) -> tuple[int, int]:
-    """Rows and columns, of an array or of the file that X names."""
-    if not isinstance(X, str):
-        return int(X.shape[0]), int(X.shape[1])
-    from separatrix.data.open import open_files
-
-    rows, _ = open_files(X, y)
-    return rows.n, rows.d
-
-
 def separate(
     data: Data,
     target: Target = None,
@@ -179,7 +169,7 @@ def diagnose(
     model: Annotated[
         str | None, typer.Option(help="logit, multinomial, cumulative, poisson, conditional, cox, …")
     ] = None,
-    formula: Annotated[str | None, typer.Option(help="Such as 'died ~ age * C(stage)', in place of --target.")] = None,
+    formula: Formula = None,
     weight: Annotated[str | None, typer.Option(help="The column of weights; 0 leaves a row out.")] = None,
     trials: Annotated[str | None, typer.Option(help="The column of trials, where the target counts successes.")] = None,
     failures: Annotated[str | None, typer.Option(help="The column of failures, where it does.")] = None,
@@ -188,9 +178,7 @@ def diagnose(
     fixed_effect: Annotated[
         list[str] | None, typer.Option(help="A column whose levels each get a coefficient; may be given again.")
     ] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option(help="A column to use although it looks like an identifier.")
-    ] = None,
+    keep: Keep = None,
     intercept: Intercept = True,
     missing: Missing = "error",
     header: Header = None,
@@ -243,7 +231,9 @@ def verify(
     proof: Annotated[Path, typer.Argument(help="A proof that --proof wrote.")],
     data: Data,
     target: Target = None,
+    formula: Formula = None,
     missing: Missing = "error",
+    keep: Keep = None,
     header: Header = None,
     labels: Labels = None,
     memory_limit: MemoryLimit = None,
@@ -253,7 +243,7 @@ def verify(
     with plain_errors():
         from separatrix.certify import load_proof
         from separatrix.certify import verify as check
-        from separatrix.data.files import Arrays, labelled, read
+        from separatrix.data.files import Arrays, given, read
 
         claimed = load_proof(proof)
         if claimed.model is not None:
@@ -263,11 +253,11 @@ def verify(
                 holds = check(claimed, X, y)
             report_check(claimed, holds, "" if holds else "its numbers do not fit these data", json)
         with waiting(f"checking {proof}"):
-            X, y, _ = labelled(
-                data, target=target, header=header, missing=missing, labels=labels, in_place=memory_limit is not None
-            )
-            holds = check(claimed, X, y, memory_limit=memory_limit)
-        wanted, shape = (claimed.n, claimed.d), shape_of(X, y)
+            in_place = memory_limit is not None
+            said = given(data, target=target, formula=formula, header=header, labels=labels, in_place=in_place)
+            with open_data(said, claimed.intercept, memory_limit, missing, keep).problem as problem:
+                holds, shape = check(claimed, problem), (problem.n, problem.d)
+        wanted = claimed.n, claimed.d
         reason = "" if holds else "its numbers do not fit these rows"
         if wanted != shape:
             sizes = "{:,} rows and {:,} columns".format
