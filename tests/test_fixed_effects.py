@@ -152,6 +152,66 @@ def test_a_proof_in_stages_survives_its_file_and_no_change_of_it(tmp_path):
     assert [k for k, other in enumerate(worse) if check(other, rows)] == []
 
 
+def changed(rng, proof, Z):
+    """A proof or its rows with one thing changed at random, which may by chance leave it true."""
+    stages = [*proof.earlier, proof]
+    at = int(rng.integers(len(stages)))
+    stage, parts = stages[at], {}
+    what = rng.integers(8)
+    if what == 0:
+        weights = list(stage.weights)
+        weights[rng.integers(len(weights))] *= Fraction(int(rng.integers(0, 4)), 2)
+        parts = {"weights": tuple(weights)}
+    elif what == 1:
+        gone = int(rng.integers(len(stage.rows)))
+        without = [tuple(v for k, v in enumerate(part) if k != gone) for part in (stage.rows, stage.weights)]
+        parts = {"rows": without[0], "weights": without[1]}
+    elif what == 2:
+        parts = {"columns": tuple(j for j in range(proof.d) if rng.random() < 0.6)}
+    elif what == 3 and stage.relations:
+        j = int(rng.choice(list(stage.relations)))
+        terms = {k: c * int(rng.integers(0, 3)) for k, c in stage.relations[j].items()}
+        parts = {"relations": {**stage.relations, j: terms}}
+    elif what == 4 and stage.relations:
+        j = int(rng.choice(list(stage.relations)))
+        parts = {"relations": {k: v for k, v in stage.relations.items() if k != j}}
+    elif what == 5:
+        proof = replace(proof, claim=Claim(rng.choice(["quasi-complete", "overlap", "inseparable"])))
+    elif what == 6 and proof.theta is not None:
+        proof = replace(proof, theta=tuple(t * int(rng.integers(-1, 3)) for t in proof.theta))
+    else:
+        Z = Z.copy()
+        Z.data[rng.integers(len(Z.data))] *= -1.0
+    if parts and at == len(stages) - 1:
+        return replace(proof, **parts), Z
+    if parts:
+        return replace(proof, earlier=tuple(replace(s, **parts) if s is stage else s for s in proof.earlier)), Z
+    return proof, Z
+
+
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 1000), marks=pytest.mark.long)], ids=["", "more"])
+def test_a_proof_that_was_changed_is_refused_or_still_true(seeds):
+    accepted = refused = 0
+    for seed in seeds:
+        Z, _ = counted(*small(seed))
+        proof = prove_kind(Case(hold_signed(Z, CLASSES), NO_SIMPLEX))
+        if proof.claim is Claim.SEPARABLE:
+            continue
+        rng = np.random.default_rng(seed)
+        for _ in range(8):
+            other, changed_rows = changed(rng, proof, Z)
+            rows = hold_signed(changed_rows, CLASSES)
+            if not check(other, rows):
+                refused += 1
+                continue
+            accepted += 1
+            kind, off, _, _ = oracle.face(changed_rows.toarray().tolist())
+            assert kind == KINDS[other.claim] if other.claim is not Claim.INSEPARABLE else kind != "complete", seed
+            shown = separated(other, rows)
+            assert shown is None or shown.tolist() == np.flatnonzero(off).tolist(), seed
+    assert min(accepted, refused) >= len(seeds) / 2
+
+
 def test_a_proof_that_ties_fewer_rows_than_its_theta_leaves_at_zero_shows_no_set_of_separated_rows():
     """Two levels with zeros only, and θ that moves one of them."""
     A = table(np.zeros((4, 0)), [np.array([0, 0, 1, 2])])

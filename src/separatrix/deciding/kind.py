@@ -120,10 +120,16 @@ class Face:
             if proof.claim is Claim.SEPARABLE:
                 theta = np.zeros(reader.D)
                 theta[N] = [float(t) for t in proof.theta or ()]
-                return claim_quasi_complete(reader, self.rows, self.first, theta, K, relations)
+                return claim_quasi_complete(reader, self.rows, self.tied(K, relations), theta, K, relations)
             if not self.grow(rest[list(proof.rows or ())], proof.float_weights, K):
                 return None
         return None
+
+    def tied(self, K: Index, relations: Relations) -> Proof:
+        """The weights of all rows tied so far as a proof, which shows the whole face; else that of the first ones."""
+        if len(self.B) == len(self.first.rows or ()):
+            return self.first
+        return claim_weights(self.reader, self.rows, self.B, self.lam, K, relations) or self.first
 
     def grow(self, E: Index, lam: Vector, K: Index) -> bool:
         """Join rows E to B: their λ solve the columns outside K, and λ_B gives way so that K is solved too."""
