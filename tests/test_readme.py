@@ -37,9 +37,15 @@ COMMANDS = blocks("sh")
 OTHERS = ("make", "pip", "python")  # set-up, which `.ci/run` and `make package` do; a web server
 
 
+OPTIONAL = {"statsmodels": "import statsmodels", "formulaic": 'sx.diagnose("'}  # by what shows that a block needs it
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::ResourceWarning")  # Dask's own
 @pytest.mark.parametrize(("page", "code", "expected"), EXAMPLES)
 def test_examples_print_what_their_page_says(page, code, expected, tmp_path, monkeypatch):
+    for package, sign in OPTIONAL.items():
+        if sign in code:
+            pytest.importorskip(package, reason=f"{package} is not installed")
     monkeypatch.chdir(tmp_path)
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
