@@ -51,7 +51,9 @@ PUBLIC = [*separatrix.__all__, *METHODS]
 # Made by us and read by users: these have attributes in the place of parameters.
 WORDS = [name for name, cls in CLASSES.items() if issubclass(cls, Enum)]
 RESULTS = [
-    name for name in ("Diagnosis", "Evidence", "Margin", "Proof", "Run", "Separation") if is_dataclass(CLASSES[name])
+    name
+    for name in ("Diagnosis", "Evidence", "Fit", "FittedBounds", "Margin", "Proof", "Reduced", "Run", "Separation")
+    if is_dataclass(CLASSES[name])
 ]
 
 

@@ -181,9 +181,11 @@ def test_a_diagnosis_points_each_coefficient_to_its_limit():
     found = sx.diagnose(PATIENTS, "died")
     ax = found.plot()
     assert [text.get_text() for text in ax.get_yticklabels()] == list(found.columns)
-    arrows = {round(text.xyann[1]): np.sign(text.xy[0]) for text in ax.texts}
-    told = {k: {"+": 1, "-": -1}[sign] for k, sign in enumerate(found.columns.values()) if sign in "+-"}
-    assert arrows == told == {0: 1}
+    arrows = {round(text.xyann[1]): (text.xyann[0], np.sign(text.xy[0])) for text in ax.texts}
+    assert arrows == {0: (pytest.approx(found.bound(*found.infinite)), 1)}  # from what the data allow to where it runs
+    fit = found.reduced().fit()
+    dots = {round(line.get_ydata()[0]): line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"}
+    assert dots == dict(enumerate(fit.estimates, 1))
     assert "quasi-complete" in ax.get_title()
     ax.figure.canvas.draw()
 

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from separatrix.deciding.margin import Margin, MarginStatus
     from separatrix.deciding.max_margin import max_margin
     from separatrix.deciding.separate import Separation, Verdict, separate
+    from separatrix.diagnosing.bounds import FittedBounds
     from separatrix.diagnosing.diagnose import diagnose
-    from separatrix.diagnosing.report import Diagnosis, Kind
+    from separatrix.diagnosing.fit import Fit
+    from separatrix.diagnosing.kinds import Kind
+    from separatrix.diagnosing.reduced import Reduced
+    from separatrix.diagnosing.report import Diagnosis
     from separatrix.estimators import (
         BatchPerceptron,
         LogisticGD,
@@ -47,8 +51,10 @@ _HOMES = {
     "ClusterError": "data.rows",
     "Diagnosis": "diagnosing.report",
     "Evidence": "deciding.boundary",
+    "Fit": "diagnosing.fit",
+    "FittedBounds": "diagnosing.bounds",
     "Gram": "walking.engines",
-    "Kind": "diagnosing.report",
+    "Kind": "diagnosing.kinds",
     "LogisticGD": "estimators",
     "Margin": "deciding.margin",
     "MarginStatus": "deciding.margin",
@@ -59,6 +65,7 @@ _HOMES = {
     "Problem": "data.problem",
     "Proof": "certify",
     "ProofError": "certify",
+    "Reduced": "diagnosing.reduced",
     "Run": "walking.run",
     "Separation": "deciding.separate",
     "Status": "walking.run",
@@ -91,6 +98,8 @@ __all__ = [
     "ClusterError",
     "Diagnosis",
     "Evidence",
+    "Fit",
+    "FittedBounds",
     "Gram",
     "Kind",
     "LogisticGD",
@@ -103,6 +112,7 @@ __all__ = [
     "Problem",
     "Proof",
     "ProofError",
+    "Reduced",
     "Run",
     "Separation",
     "Status",

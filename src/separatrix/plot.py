@@ -7,7 +7,7 @@ perceptrons have colours of their own, and all others are the Okabe-Ito palette.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isinf, log10
+from math import isfinite, isinf, log10
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -251,6 +251,41 @@ def coefficients(columns: Sequence[tuple[str, str]], title: str = "", *, ax: Axe
     ax.set_xticks([-1.0, 0.0, 1.0], ["-∞", "finite", "+∞"])
     ax.set_title(words(title), fontsize=10)
     finish(ax, "maximum likelihood estimate", "")
+    return ax
+
+
+def estimates(
+    lines: Sequence[tuple[str, str, float, float, float]], title: str = "", *, ax: Axes | None = None
+) -> Axes:
+    """Draw estimates with their intervals; an end that is infinite becomes an arrow to the edge.
+
+    `lines` are names with their directions, lower ends, estimates and upper ends, NaN where they are not known.
+    """
+    ax = _axes(ax, height=1.2 + 0.28 * len(lines))
+    known = [v for _, _, *values in lines for v in values if isfinite(v)] or [0.0]
+    low, high = min(0.0, *known), max(0.0, *known)
+    pad = 0.15 * (high - low) or 1.0
+    edges = {-1.0: low - pad, 1.0: high + pad}
+    for k, (_, sign, lower, middle, upper) in enumerate(lines):
+        for end in SIDES.get(sign, ()):
+            begin = {1.0: lower, -1.0: upper}.get(end, middle)
+            if end:
+                dashes = "--" if sign == "either" else "-"
+                head = {"arrowstyle": "-|>", "color": PALETTE[end < 0], "lw": 1.6, "ls": dashes}
+                ax.annotate("", (edges[end], k), (begin if isfinite(begin) else 0.0, k), arrowprops=head)
+            elif isfinite(middle):
+                ax.plot([lower, upper], [k, k], "-", color="#777777", lw=1.6)
+                ax.plot([middle], [k], "o", color="#333333", ms=5)
+            elif sign != "?":
+                ax.plot([0.0], [k], "x" if sign == "aliased" else "o", color="#bbbbbb", ms=5)
+        if sign == "?":
+            ax.text(0.0, k, "?", ha="center", va="center", fontsize=9)
+    ax.axvline(0.0, color="#999999", lw=0.6)
+    ax.set_xlim(edges[-1.0] - 0.02 * pad, edges[1.0] + 0.02 * pad)
+    ax.set_ylim(len(lines) - 0.5, -0.5)
+    ax.set_yticks(range(len(lines)), [words(name) for name, *_ in lines])
+    ax.set_title(words(title), fontsize=10)
+    finish(ax, "maximum likelihood estimate; arrows run off to infinity", "")
     return ax
 
 

@@ -193,7 +193,7 @@ def diagnose(
         check_folder(proof, "--proof")
         from separatrix.data.files import Arrays, read, target_of
         from separatrix.diagnosing.diagnose import diagnose as examine
-        from separatrix.diagnosing.report import Kind
+        from separatrix.diagnosing.kinds import Kind
 
         with waiting(f"reading {data}") as tell:
             held = read(data, target=target, header=header, labels=labels)

@@ -13,7 +13,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from separatrix.certify.reader import as_floats, as_integers
 from separatrix.data.frames import Design, Term
 from separatrix.data.memory import HeldRows, hold_signed
 from separatrix.data.problem import Problem, as_problem, decidable
@@ -21,8 +23,9 @@ from separatrix.data.rows import Index
 from separatrix.deciding.budget import UNLIMITED, Budget, check_time_limit
 from separatrix.deciding.distinct import merged
 from separatrix.deciding.relations import Relations
-from separatrix.diagnosing.found import find, find_extended, in_words, independent, sum_of
-from separatrix.diagnosing.report import Diagnosis, Kind, Pair, some
+from separatrix.diagnosing.found import Found, find, find_extended, in_words, independent, sum_of
+from separatrix.diagnosing.kinds import Basis, Kind, Pair
+from separatrix.diagnosing.report import Diagnosis, some
 from separatrix.diagnosing.words import advise, explain, outcomes
 from separatrix.models.conditions import STRUCTURE, Conditions
 from separatrix.models.model import Model
@@ -192,7 +195,7 @@ def diagnosis_of(
     open_names = [names[kept[at]] for at in found.open if kept[at] < len(names)]
     near = {j: terms for j, terms in found.near.items() if j < len(names)}
     aliased |= {names[j]: sum_of(terms, names) + ", to rounding" for j, terms in near.items()}
-    stacked = model.family != "binary"
+    stacked, theta = model.family != "binary", direction(found, len(names))
     pairs: tuple[Pair, ...] = ()
     if stacked:  # the stack repeats each entry, so that it cannot tell what a change of one of them would turn
         pairs, fragile = between_pairs(model, kept, budget) if model.family == "multinomial" else ((), False)
@@ -227,8 +230,21 @@ def diagnosis_of(
         n=model.n,
         dropped=reading.dropped,
         index=None if reading.index is None else reading.index[observations],
+        basis=Basis(model, observations, theta, reading.rows, reading.design, recipe),
         seconds=clock.perf_counter() - began,
     )
+
+
+def direction(found: Found, size: int) -> NDArray[np.float64]:
+    """The direction that separates what can be separated, one float per coefficient; zeros for overlap."""
+    theta = np.zeros(size)
+    if found.kind in (Kind.COMPLETE, Kind.QUASI_COMPLETE):
+        if found.proof is not None and found.proof.theta is not None:
+            whole = as_integers(found.proof.theta)
+            theta = as_floats(whole)[:size]
+        elif found.evidence is not None:
+            theta = found.evidence.theta[:size]
+    return np.asarray(theta, dtype=np.float64)
 
 
 def leading(model: Model, conditions: Conditions, rows: HeldRows) -> Index:

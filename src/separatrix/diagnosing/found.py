@@ -24,7 +24,7 @@ from separatrix.deciding.sturdy import is_sturdy
 from separatrix.deciding.tied import is_tied
 from separatrix.diagnosing.blocks import directions_by_block
 from separatrix.diagnosing.directions import Directions, directions, directions_within_rounding
-from separatrix.diagnosing.report import Kind
+from separatrix.diagnosing.kinds import Kind
 from separatrix.models.model import INTERCEPT
 
 FEW = 20  # aliased columns whose coefficients are worked out, where there are more columns than rows

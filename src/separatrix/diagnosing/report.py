@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,16 @@ from numpy.typing import NDArray
 
 from separatrix.certify import Proof
 from separatrix.deciding.boundary import Certainty, Evidence
-from separatrix.plot import coefficients
+from separatrix.diagnosing.afterwards import bound_of, firth_of, fitted_of, intervals, reduced_of
+from separatrix.diagnosing.kinds import IN_WORDS, MESSAGES, PLAIN, Basis, Kind, Pair
+from separatrix.plot import coefficients, estimates
 from separatrix.reporting.plain import LINE, LONG, plain
-from separatrix.reporting.status import Word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from separatrix.diagnosing.bounds import FittedBounds
+    from separatrix.diagnosing.reduced import Reduced
 
 SHOWN = 30  # coefficients listed in full
 ESTIMATE = {
@@ -29,51 +34,6 @@ ESTIMATE = {
     "aliased": "aliased",
     "?": "not settled",
 }
-
-
-class Kind(Word):
-    """The three cases of Albert and Anderson, and the case that could not be told."""
-
-    COMPLETE = (
-        "complete",
-        "a hyperplane puts every row on its right side: the maximum likelihood estimate does not exist",
-    )
-    QUASI_COMPLETE = (
-        "quasi-complete",
-        "some rows are predicted perfectly, none wrongly, the others lie on the boundary: the maximum likelihood "
-        "estimate does not exist",
-    )
-    OVERLAP = "overlap", "no hyperplane divides the classes, not even weakly: the maximum likelihood estimate exists"
-    UNDECIDED = "undecided", "the kind could not be proven within the limits"
-
-
-MESSAGES = {  # of models that have no classes to divide
-    Kind.COMPLETE: "every observation is separated: the maximum likelihood estimate does not exist",
-    Kind.QUASI_COMPLETE: "some observations are separated, the others keep a finite fit: the maximum likelihood "
-    "estimate does not exist",
-    Kind.OVERLAP: "along no direction does the likelihood rise for ever: the maximum likelihood estimate exists",
-}
-PLAIN = ("logit", "probit", "cauchit", "cloglog")
-IN_WORDS: dict[str, str] = {Kind.QUASI_COMPLETE: "quasi-complete", Kind.OVERLAP: "overlapping"}
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two of several classes by themselves.
-
-    Attributes
-    ----------
-    first : str
-        One class.
-    second : str
-        The other.
-    kind : Kind
-        The kind of separation between the two.
-    """
-
-    first: str
-    second: str
-    kind: Kind
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,6 +82,8 @@ class Diagnosis:
         Rows left out for missing values.
     index : ndarray or None
         The labels of `rows` in the frame's index, where it has labels of its own.
+    basis : Basis
+        The model, the direction and the observations that `reduced`, `bound`, `fitted` and `firth` start from.
     seconds : float
         The time it took.
     mle_exists : bool or None
@@ -149,6 +111,7 @@ class Diagnosis:
     n: int
     dropped: int
     index: NDArray[Any] | None
+    basis: Basis
     seconds: float
 
     @property
@@ -161,20 +124,96 @@ class Diagnosis:
         """The coefficients that run off to +∞ or -∞; in `columns` also those whose limit is not determined."""
         return tuple(name for name, sign in self.columns.items() if sign in ("+", "-"))
 
-    def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw where each coefficient's estimate runs: an arrow to -∞ or +∞, both if not determined, a dot if finite.
+    def reduced(self) -> Reduced:
+        """Give the model that separation leaves: the limit of the likelihood along the directions that rise for ever.
+
+        Returns
+        -------
+        Reduced
+            Which observations and columns to keep, as a frame any package can fit; `fit()` has its finite estimates.
+
+        Raises
+        ------
+        ValueError
+            If the kind is undecided.
+        """
+        return reduced_of(self)
+
+    def bound(self, name: str, *, level: float = 0.95) -> float:
+        """Bound an infinite coefficient from its finite side, by its profile likelihood.
 
         Parameters
         ----------
+        name : str
+            A coefficient that runs off to +∞ or -∞.
+        level : float, default=0.95
+            The confidence.
+
+        Returns
+        -------
+        float
+            The coefficient is at least this where it runs to +∞, at most this where it runs to -∞.
+
+        Raises
+        ------
+        ValueError
+            If there is no such coefficient, or it does not run off to one side.
+        """
+        return bound_of(self, name, level)
+
+    def fitted(self, *, level: float = 0.95) -> FittedBounds:
+        """Bound what the model says of separated observations, one-sided (Geyer 2009).
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The confidence.
+
+        Returns
+        -------
+        FittedBounds
+            Bounds on probabilities or means.
+        """
+        return fitted_of(self, level)
+
+    def firth(self, *, frame: str = "df") -> str | None:
+        """Give lines of Python that print Firth's estimates for the same columns, with the package firthmodels.
+
+        Parameters
+        ----------
+        frame : str, default="df"
+            The variable that holds the table, a pandas frame.
+
+        Returns
+        -------
+        str or None
+            The lines; None where firthmodels has no such model, or columns have no names.
+        """
+        return firth_of(self, frame)
+
+    def plot(self, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
+        """Draw each coefficient: its finite estimate with an interval, or an arrow from the bound to where it runs.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The confidence of intervals and bounds.
         ax : matplotlib Axes or None, default=None
             Where to draw; a new figure when not given.
 
         Returns
         -------
         matplotlib Axes
-            The axes, one line per coefficient; of many coefficients those that are not plainly finite.
+            The axes, one line per coefficient; of many coefficients those that are not plainly finite, and arrows alone
+            where there is no fit.
         """
-        return coefficients(self._chosen(), f"outcome {self.target}: {self.kind}", ax=ax)
+        title = f"outcome {self.target}: {self.kind}"
+        known = intervals(self, level)
+        if known is None:
+            return coefficients(self._chosen(), title, ax=ax)
+        return estimates(
+            [(name, sign, *known.get(name, (nan, nan, nan))) for name, sign in self._chosen()], title, ax=ax
+        )
 
     def to_pandas(self) -> Any:
         """The coefficients as a pandas frame: where each estimate runs, in words.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from separatrix.certify import Claim
 from separatrix.data.labels import label
 from separatrix.deciding.boundary import Evidence
-from separatrix.diagnosing.report import Kind
+from separatrix.diagnosing.kinds import Kind
 from separatrix.models.multinomial import in_class
 from separatrix.models.reading import Reading
 
@@ -124,6 +124,10 @@ def advise(
         named = ", ".join(wild[:5]) + (", …" if len(wild) > 5 else "")
         what = "it decides" if len(wild) == 1 else "together they decide"
         parts.append(f"look at {named}: {what} part of the rows; drop or coarsen one column, or {remedies}")
+    if kind is Kind.QUASI_COMPLETE:
+        parts.append(
+            "reduced().fit() has the estimates that stay finite, bound() how far off an infinite one is at least"
+        )
     if aliased:
         one = len(aliased) == 1
         parts.append(

@@ -1,0 +1,95 @@
+"""What to do after a diagnosis: the reduced model, one-sided bounds, Firth's estimates, intervals for a picture."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from separatrix.diagnosing.bounds import FittedBounds
+    from separatrix.diagnosing.reduced import Reduced
+    from separatrix.diagnosing.report import Diagnosis
+
+DRAWN = 5_000_000  # observations times coefficients up to which a picture waits for a fit
+PROFILED = 12  # infinite coefficients whose bounds a picture waits for
+
+
+def reduced_of(found: Diagnosis) -> Reduced:
+    """The model that is left."""
+    from separatrix.diagnosing.reduced import reduce
+
+    basis = found.basis
+    if found.mle_exists is None:
+        raise ValueError("the kind is undecided, so nobody knows what is left; give more time.")
+    aliased = [name for name, sign in found.columns.items() if sign == "aliased"]
+    return reduce(basis.model, basis.separated, basis.theta, aliased, basis.places)
+
+
+def bound_of(found: Diagnosis, name: str, level: float) -> float:
+    """The one-sided profile-likelihood bound of a coefficient."""
+    from separatrix.diagnosing.bounds import one_sided
+
+    sign = found.columns.get(name)
+    if sign is None:
+        raise ValueError(f"there is no coefficient {name!r}; infinite ones: {', '.join(found.infinite) or 'none'}.")
+    if sign not in ("+", "-"):
+        raise ValueError(f"{name} does not run off to one side, so it has no such bound; see reduced().fit().")
+    return one_sided(found.basis.model, reduced_of(found).fit(), name, sign, level)
+
+
+def fitted_of(found: Diagnosis, level: float) -> FittedBounds:
+    """Bounds on the fitted values of separated observations."""
+    from separatrix.diagnosing.bounds import fitted_bounds
+
+    return fitted_bounds(found.basis.model, reduced_of(found).fit(), found.basis.separated, level=level)
+
+
+def firth_of(found: Diagnosis, frame: str) -> str | None:
+    """Lines for firthmodels in the user's names."""
+    from separatrix.diagnosing.firth import firth_snippet
+
+    model, recipe, design = found.basis.model, found.basis.recipe, found.basis.design
+    if recipe is None or recipe.fixed_effects or not (recipe.formula or recipe.outcome):
+        return None
+    if not all(recipe.beside.values()) or model.link not in ("logit", ""):
+        return None
+    formula = None if recipe.formula is None else recipe.formula.split("~", 1)[1].strip()
+    cox = model.family == "cox"
+    kept = [term for term in design.terms if found.columns.get(term.name) != "aliased"]
+    return firth_snippet(
+        recipe.beside["event"] if cox else found.target,
+        kept,
+        family=model.family,
+        frame=frame,
+        formula=formula,
+        constant=model.constant,
+        weight=recipe.beside.get("weight"),
+        offset=recipe.beside.get("offset"),
+        time=found.target if cox else None,
+        missing=found.dropped > 0,
+    )
+
+
+def intervals(found: Diagnosis, level: float) -> dict[str, tuple[float, float, float]] | None:
+    """By coefficient its lower end, estimate and upper end; None where there is no fit, or it would take long."""
+    from scipy.special import ndtri
+
+    model = found.basis.model
+    if found.mle_exists is None or model.n * len(model.coefficients) > DRAWN:
+        return None
+    reduced = reduced_of(found)
+    fit = reduced.fit()
+    if not fit.converged:
+        return None
+    told: dict[str, tuple[float, float, float]] = {}
+    width, finite = float(ndtri((1 + level) / 2)), set(reduced.finite)
+    for name, value, error in zip(fit.names, fit.estimates, fit.errors, strict=True):
+        if name in finite and np.isfinite(error):
+            told[name] = (float(value - width * error), float(value), float(value + width * error))
+    for name in found.infinite[:PROFILED]:
+        bound = bound_of(found, name, level)
+        if np.isfinite(bound):
+            told[name] = (bound, inf, inf) if found.columns[name] == "+" else (-inf, -inf, bound)
+    return told

@@ -1,0 +1,73 @@
+"""After a diagnosis: what is left to fit, bounds, Firth's estimates, in the user's own names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import separatrix as sx
+
+PEERS = Path(__file__).resolve().parents[2] / "shared" / "peers"
+WARD = pd.DataFrame(
+    {
+        "ward": ["icu", "icu", "icu", "a", "a", "a", "b", "b", "b", "a", "b", "a"],
+        "age": [50, 61, 72, 33, 45, 70, 38, 52, 66, 41, 29, 77],
+        "died": [1, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1],
+    },
+    index=[f"p{i}" for i in range(12)],
+)
+
+
+def test_what_is_left_of_a_ward_in_which_all_died_is_the_other_wards():
+    found = sx.diagnose(WARD, "died")
+    left = found.reduced()
+    assert left.rows.tolist() == list(range(3, 12)) and found.rows.tolist() == [0, 1, 2]
+    fit = left.fit()
+    rest = sx.diagnose(WARD[WARD.ward != "icu"], "died").reduced().fit()
+    assert fit.estimates == pytest.approx(rest.estimates, abs=1e-8)
+    assert fit.log_likelihood == pytest.approx(rest.log_likelihood)
+    (icu,) = found.infinite
+    assert found.bound(icu) < found.bound(icu, level=0.9)  # more confidence, less said
+    bounds = found.fitted()
+    assert bounds.rows.tolist() == [0, 1, 2] and (bounds.low > 0).all() and (bounds.high == 1).all()
+
+
+def test_overlap_leaves_the_model_as_it_is_and_has_no_bounds():
+    found = sx.diagnose(WARD[["age", "died"]], "died")
+    assert found.kind == "overlap"
+    fit = found.reduced().fit()
+    assert fit.n == 12 and fit.converged
+    with pytest.raises(ValueError, match="does not run off"):
+        found.bound("age")
+    with pytest.raises(ValueError, match=r"no coefficient 'dose'; infinite ones: none"):
+        found.bound("dose")
+
+
+def test_an_undecided_kind_leaves_nothing_to_reduce():
+    X = np.random.default_rng(6).normal(size=(2000, 100))
+    found = sx.diagnose(X, X[:, 0] > 0, time_limit=1e-9)
+    assert found.kind == "undecided"
+    with pytest.raises(ValueError, match="give more time"):
+        found.reduced()
+
+
+def test_firths_lines_run_as_printed(tmp_path):
+    pytest.importorskip("firthmodels", reason="firthmodels is not installed")
+    WARD.to_csv(tmp_path / "ward.csv", index=False)
+    lines = sx.diagnose(WARD, "died").firth()
+    script = f"import pandas as pd\ndf = pd.read_csv({str(tmp_path / 'ward.csv')!r})\n{lines}"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "ward[icu] (vs a)" in ran.stdout and "(intercept)" in ran.stdout
+    assert sx.diagnose(WARD[["age"]].to_numpy(), WARD.died.to_numpy()).firth() is None
+
+
+@pytest.mark.skipif(not PEERS.is_dir(), reason="the data of other packages are not beside the checkout")
+def test_example_1_of_ppmlhdfe_keeps_the_constant_of_its_guide():
+    frame = pd.read_csv(PEERS / "ppmlhdfe/guides/example1.csv")
+    fit = sx.diagnose(frame, "y", model="ppml").reduced().fit()
+    assert dict(zip(fit.names, fit.estimates.round(5), strict=True))["(intercept)"] == 0.59095
