@@ -255,7 +255,7 @@ def test_the_report_reads_and_the_dictionary_is_json():
     text = str(found)
     assert text.startswith("quasi-complete: ")
     assert re.search(r"ward\[icu\] \(vs north\) +\+∞", text)
-    assert text.rstrip().endswith("plain fit.")
+    assert text.rstrip().endswith("an infinite one is at least.")
     html = found._repr_html_()
     assert "<td>ward[icu] (vs north)</td><td>+∞</td>" in html
     data = json.loads(json.dumps(found.to_dict()))
