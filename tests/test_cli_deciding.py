@@ -236,6 +236,15 @@ def test_a_column_that_is_left_out_is_told_and_kept_on_request(invoke, table):
     assert kept.exit_code == 0 and "note" not in kept.stdout
 
 
+def test_diagnose_takes_the_levels_to_compare_with(invoke, table):
+    path = table(WARDS)
+    done = invoke("diagnose", path, "--target", "died", "--reference", "ward=icu", "--proof", "p.json")
+    assert "ward[north] (vs icu)" in done.stdout and invoke("verify", "p.json", path).exit_code == 0
+    wrong = invoke("diagnose", path, "--target", "died", "--reference", "icu")
+    assert wrong.exit_code == 2
+    assert "--reference is a column and a level, as in ward=north, got 'icu'." in wrong.stderr
+
+
 def test_a_proof_about_a_formula_is_verified_with_the_formula(invoke, table):
     path = table(WARDS)
     invoke("separate", path, "--formula", "died ~ ward + age", "--proof", "p.json")

@@ -178,6 +178,9 @@ def diagnose(
     fixed_effect: Annotated[
         list[str] | None, typer.Option(help="A column whose levels each get a coefficient; may be given again.")
     ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="As 'ward=north': the level to compare with; may be given again.")
+    ] = None,
     keep: Keep = None,
     intercept: Intercept = True,
     missing: Missing = "error",
@@ -217,6 +220,7 @@ def diagnose(
                 groups=groups,
                 event=event,
                 fixed_effects=fixed_effect or (),
+                reference=levels_of(reference or []),
                 keep=keep or (),
                 missing=missing,
                 exact=exact,
@@ -225,6 +229,14 @@ def diagnose(
         write_proof(found.proof, proof, NO_PROOF.get(found.certainty, NOTHING))
         show(str(found), found.to_dict(), json)
     raise typer.Exit({Kind.COMPLETE: SEPARABLE, Kind.UNDECIDED: UNDECIDED}.get(found.kind, INSEPARABLE))
+
+
+def levels_of(words: list[str]) -> dict[str, str] | None:
+    """Columns and their levels, from column=level."""
+    for word in words:
+        if not all(word.partition("=")):
+            raise ValueError(f"--reference is a column and a level, as in ward=north, got {word!r}.")
+    return {column: level for column, _, level in (word.rpartition("=") for word in words)} or None
 
 
 def verify(
