@@ -159,9 +159,9 @@ def robust(seed):
     return X, rng.integers(0, 2, len(X)), "inseparable"
 
 
-@pytest.mark.parametrize("block", [*range(2), *(pytest.param(k, marks=pytest.mark.long) for k in range(2, 10))])
+@pytest.mark.parametrize("block", [*range(2), *(pytest.param(k, marks=pytest.mark.long) for k in range(2, 50))])
 def test_what_is_robust_is_proven_and_never_said_within_rounding(block):
-    for seed in range(100 * block, 100 * block + 100):
+    for seed in range(20 * block, 20 * block + 20):
         X, y, status = robust(seed)
         found = sx.separate(X, y)
         assert (found.status, found.certainty, found.fragile) == (status, "proven", False), seed
@@ -227,8 +227,8 @@ def test_rows_and_columns_of_extreme_sizes_are_diagnosed():
     found = sx.diagnose([[1e-200, 1e200], [2e-200, 2e200], [3e-200, 3e200]], [0, 1, 0], fit_intercept=False)
     assert found.kind == "overlap" and list(found.aliased) == ["x1"]
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(82, 20)) * 1e160, rng.integers(0, 2, 82)
-    X[2:40] *= 1e-160
+    X, y = rng.normal(size=(50, 20)) * 1e160, rng.integers(0, 2, 50)
+    X[2:24] *= 1e-160
     X[:2] = 0
     X[:2, 0] = 1e-160
     y[:2] = 0, 1
@@ -240,7 +240,7 @@ def test_rows_and_columns_of_extreme_sizes_are_diagnosed():
 
 def test_a_contradiction_among_many_columns_is_proven():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 13_000)), rng.integers(0, 2, 60)
+    X, y = rng.integers(-3, 4, (60, 13_000)).astype(float), rng.integers(0, 2, 60)
     X[1], y[:2] = X[0] * 2, (0, 1)
     found = sx.separate(X, y)
     assert found.status == "inseparable" and found.verify(X, y)

@@ -156,6 +156,7 @@ def test_wrong_usage_exits_with_2_and_one_sentence(invoke, table, words, said):
 def test_rows_in_npy_and_parquet_files_stay_there(invoke, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((900, 4))
+    X = X[np.abs(X @ [1.0, 2.0, -1.0, 0.5]) > 0.5]
     y = np.where(X @ [1.0, 2.0, -1.0, 0.5] > 0, 1, -1)
     np.save(tmp_path / "rows.npy", X)
     np.save(tmp_path / "y.npy", y)

@@ -42,14 +42,15 @@ def walked(X, y, name, gamma, engine, steps):
         yield problem.unpad(runner.phi()), runner.errors
 
 
+@pytest.mark.parametrize("steps", [200, pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("name", "gamma"), [(m, g) for m in BATCH[:2] for g in (1e-3, 1.0)] + [(m, None) for m in BATCH[2:]]
 )
-def test_every_engine_walks_the_path_of_the_numpy_definition(problem, engine, name, gamma):
+def test_every_engine_walks_the_path_of_the_numpy_definition(problem, engine, name, gamma, steps):
     X, y = problem
     X = X / hold(X, y).R  # rows of length 1 at most: with γR² ≤ 1 no method amplifies rounding
-    Z, phis = reference(X, y, name, gamma, 1000)
-    for t, (phi, errors) in enumerate(walked(X, y, name, gamma, engine, 1000)):
+    Z, phis = reference(X, y, name, gamma, steps)
+    for t, (phi, errors) in enumerate(walked(X, y, name, gamma, engine, steps)):
         scale = np.linalg.norm(phis[t])
         assert np.linalg.norm(phi - phis[t]) <= 1e-9 * scale, t
         m = Z @ phis[t]
@@ -59,11 +60,12 @@ def test_every_engine_walks_the_path_of_the_numpy_definition(problem, engine, na
             break  # past separation a perceptron stands still
 
 
+@pytest.mark.parametrize("steps", [200, pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("gamma", [100.0, 1e6])
 @pytest.mark.parametrize("name", BATCH[:2])
-def test_every_single_step_agrees_where_rounding_is_amplified(problem, engine, name, gamma):
+def test_every_single_step_agrees_where_rounding_is_amplified(problem, engine, name, gamma, steps):
     X, y = problem
-    _, phis = reference(X, y, name, gamma, 1000)
+    _, phis = reference(X, y, name, gamma, steps)
     p, method = hold(X, y), parse_method(name, gamma)
     for phi, after in itertools.pairwise(phis):
         runner = make_engine(engine, p, method, gamma * phi)
