@@ -95,6 +95,18 @@ def verify(
         return check(proof, decidable(problem).rows)
 
 
+def shown(proof: Proof, X: Any, y: Any = None, *, beside: Mapping[str, Any] | None = None) -> Index | None:
+    """The rows of the data that the proof shows to be separated, and no others; None where it does not hold or tell."""
+    if proof.model is not None:
+        reading = Recipe.from_dict(dict(proof.model)).again(X, y, beside or {})
+        rows, conditions = reading.held()
+        strict = separated(proof, rows) if check(proof, rows) else None
+        return None if strict is None else reading.rows[conditions.separated(strict)]
+    with as_problem(X, y, fit_intercept=proof.intercept) as problem:
+        held = decidable(problem).rows
+        return separated(proof, held) if check(proof, held) else None
+
+
 def check(proof: Proof, rows: Rows) -> bool:
     """`verify` on rows already opened, wherever they are."""
     if (proof.n, proof.d, proof.intercept) != (rows.n, rows.d, rows.bias > 0) or not proof.well_formed:

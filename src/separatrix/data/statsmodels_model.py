@@ -123,6 +123,6 @@ def _own(model: Any, n: int) -> dict[str, Column]:
         found["groups"] = np.asarray(one)
     if _word(model) == "cox":
         if np.any(getattr(model, "entry", None)):
-            raise ValueError("late entry of a statsmodels PHReg is not read; pass the columns themselves.")
+            raise ValueError("late entry is not supported: who is at risk is told by times and events alone.")
         found |= {"time": np.asarray(model.endog), "event": np.asarray(model.status)}
     return {key: Column(key, values, np.zeros(n, dtype=bool)) for key, values in found.items()}

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.certify import Proof
+from separatrix.certify.check import shown
 from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.diagnosing.afterwards import bound_of, firth_of, fitted_of, intervals, reduced_of
 from separatrix.diagnosing.kinds import IN_WORDS, MESSAGES, PLAIN, Basis, Kind, Pair
@@ -123,6 +124,26 @@ class Diagnosis:
     def infinite(self) -> tuple[str, ...]:
         """The coefficients that run off to +∞ or -∞; in `columns` also those whose limit is not determined."""
         return tuple(name for name, sign in self.columns.items() if sign in ("+", "-"))
+
+    def verify(self, X: Any, y: Any = None, *, beside: Mapping[str, Any] | None = None) -> bool:
+        """Re-check the proof from the data, trusting nothing: that it holds, and that just these rows are separated.
+
+        Parameters
+        ----------
+        X : data frame, array, CSR matrix, path, statsmodels model
+            The data that the diagnosis is about; of a formula the frame.
+        y : str or array-like, optional
+            The outcome, where the proof does not name its column.
+        beside : mapping, optional
+            Values that the diagnosis was given by themselves and not by a column's name, such as {"weight": …}.
+
+        Returns
+        -------
+        bool
+            Whether both were found to be so; False where there is no proof.
+        """
+        rows = None if self.proof is None else shown(self.proof, X, y, beside=beside)
+        return rows is not None and np.array_equal(rows, self.rows)
 
     def reduced(self) -> Reduced:
         """Give the model that separation leaves: the limit of the likelihood along the directions that rise for ever.

@@ -74,8 +74,6 @@ def read_model(design: Design, name: str | None, *, fit_intercept: bool = True) 
     family, link = MODELS[name]
     if "strata" in design.beside:  # what statsmodels calls the groups of a Cox model
         design = replace(design, beside={**design.beside, "groups": design.beside["strata"]})
-    if "entry" in design.beside and np.any(np.asarray(design.beside["entry"]) != 0):
-        raise ValueError("delayed entry is not supported: who is at risk is told by times and events alone.")
     beside = design.beside
     counted = design.y.ndim == 2 or "trials" in beside or "failures" in beside
     if family == "binary" and counted:
