@@ -17,6 +17,7 @@ from separatrix.data.rows import Index
 
 Matrix = NDArray[np.float64]
 DIGITS = 53  # bits of a float64
+LARGE = 2.0**1022  # sums of two such entries are still finite
 STRUCTURE = -1  # the observation of a row that holds parts of a column together
 
 
@@ -125,6 +126,9 @@ def of_sums(
     extra : columns of whole numbers, one line per row
     """
     largest = max(int(abs(factor).max(initial=1)) for _, factor in (first, second or first))
+    for j in np.flatnonzero(abs(A).max(axis=0, initial=0) >= LARGE / largest):
+        seen = f"{names[j]!r} has entries as large as {abs(A[:, j]).max():.2g}"
+        raise ValueError(f"{seen}, too large to compare; scale the column down.")
     parts = in_parts(A, largest)
     order = sorted(range(len(parts)), key=lambda at: (at > 0 and parts[at][0] == parts[at - 1][0], at))
     columns = [parts[at][0] for at in order]

@@ -76,6 +76,8 @@ def read_model(design: Design, name: str | None, *, fit_intercept: bool = True) 
         design = replace(design, beside={**design.beside, "groups": design.beside["strata"]})
     beside = design.beside
     counted = design.y.ndim == 2 or "trials" in beside or "failures" in beside
+    if (design.y.ndim == 2) + ("trials" in beside) + ("failures" in beside) > 1:
+        raise ValueError("trials and failures were given, and one of them follows from the other; leave one out.")
     if family == "binary" and counted:
         family = "grouped"
     if counted and family != "grouped":
@@ -180,7 +182,7 @@ def _numbers(design: Design, name: str, otherwise: Vector) -> Vector:
         return otherwise
     values = np.asarray(design.beside[name])
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be numbers, got {values[0]!r}.")
+        raise ValueError(f"{name} must be numbers, got {label(values[0])!r}.")
     values = values.astype(np.float64)
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite, got {float(values[~np.isfinite(values)][0])}.")
@@ -190,7 +192,7 @@ def _numbers(design: Design, name: str, otherwise: Vector) -> Vector:
 def _outcome(design: Design) -> Vector:
     """The outcome as finite numbers."""
     if design.y.ndim != 1 or design.y.dtype.kind not in "biuf":
-        raise ValueError(f"{design.target} must be numbers here, got {design.y.flat[0]!r}.")
+        raise ValueError(f"{design.target} must be numbers here, got {label(design.y.flat[0])!r}.")
     y = design.y.astype(np.float64)
     if not np.isfinite(y).all():
         raise ValueError(f"{design.target} must be finite, got {float(y[~np.isfinite(y)][0])}.")
@@ -302,8 +304,9 @@ def _cox(design: Design, name: str) -> Outcome:
     if (time < 0).any():
         raise ValueError(f"times must not be negative, got {float(time.min())}.")
     event, values = read_labels(design.beside["event"])
-    if len(values) > 2 or event.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise ValueError(f"event must be 1 for an event and 0 for censored, got {label(values[-1])}.")
+    other = [value for value in values.tolist() if value not in (0, 1)]
+    if other:
+        raise ValueError(f"event must be 1 for an event and 0 for censored, got {label(other[0])}.")
     event = event.astype(np.float64)
     if not event.any():
         raise ValueError("no row has an event; there is nothing to estimate.")

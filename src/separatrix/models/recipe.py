@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from separatrix.data.statsmodels_model import is_model
 from separatrix.data.table import read_table
 from separatrix.models.model import MODELS
 from separatrix.models.reading import Reading, model_named, read_model
@@ -52,13 +53,20 @@ class Recipe:
         missing: str,
     ) -> tuple[Recipe, Any, Any, Mapping[str, Any]]:
         """The recipe of a call, and the data, the outcome and the values beside it."""
+        if reference is not None and not isinstance(reference, Mapping):
+            raise TypeError(f"reference maps columns to levels, such as {{'ward': 'north'}}, got {reference!r}.")
+        fixed_effects, keep = _names(fixed_effects, "fixed_effects"), _names(keep, "keep")
         formula = data if isinstance(data, str) and "~" in data else None
         event_time = beside.get("time")
         beside = {name: value for name, value in beside.items() if value is not None and name != "time"}
         if event_time is not None:
             if y is not None and formula is None:
                 raise ValueError("give the time of events as y or as time=…, not both.")
+            if "event" not in beside:
+                raise ValueError("time says when, but not who had the event: event='…', 1 if so and 0 if censored.")
             y = event_time if formula is None else y
+        elif "event" in beside and y is None and not is_model(data):
+            raise ValueError("event says who had one, but not when: give the times as time='…', or as y.")
         outcome: str | tuple[str, ...] | None = None
         if formula is None:
             outcome = y if isinstance(y, str) else None
@@ -70,9 +78,9 @@ class Recipe:
             outcome=outcome,
             fit_intercept=fit_intercept,
             beside={name: value if isinstance(value, str) else "" for name, value in beside.items()},
-            fixed_effects=(fixed_effects,) if isinstance(fixed_effects, str) else tuple(fixed_effects),
+            fixed_effects=fixed_effects,
             reference={str(k): v for k, v in (reference or {}).items()},
-            keep=(keep,) if isinstance(keep, str) else tuple(keep),
+            keep=keep,
             missing=missing,
         )
         return recipe, data, y, beside
@@ -152,6 +160,14 @@ class Recipe:
             keep=_words(fields["keep"], "keep"),
             missing=fields["missing"],
         )
+
+
+def _names(values: Sequence[str] | str, option: str) -> tuple[str, ...]:
+    """Names of columns, one or several."""
+    names = (values,) if isinstance(values, str) else values
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{option} must be the name of a column or a list of names, got {values!r}.")
+    return tuple(names)
 
 
 def _words(values: Any, name: str) -> tuple[str, ...]:
