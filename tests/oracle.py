@@ -45,16 +45,21 @@ class Answer:
 def judge(X: object, y: object, fit_intercept: bool = False) -> Answer:
     """Kind, rows and directions at once; those of rows that occur more than once are found once."""
     A, labels, place = _distinct(X, y)
-    is_aliased = aliased(A, fit_intercept)
+    found, _ = judge_rows(oriented(A, labels, fit_intercept), aliased(A, fit_intercept))
+    return Answer(found.kind, [found.separated[k] for k in place], found.directions)
+
+
+def judge_rows(Z: Rows, is_aliased: Sequence[bool]) -> tuple[Answer, list[Fraction]]:
+    """The same of rows z with Zθ ≥ 0, without the columns that follow from others, and the θ that shows the kind."""
     kept = [j for j, dependent in enumerate(is_aliased) if not dependent]
-    Z = [[z[j] for j in kept] for z in oriented(A, labels, fit_intercept)]  # the other columns follow from these
+    Z = [[z[j] for j in kept] for z in Z]
     kind, separated, theta, _ = face(Z)
-    answer = ["aliased"] * len(is_aliased)
+    answer, whole = ["aliased"] * len(is_aliased), [Fraction(0)] * len(is_aliased)
     # On overlap Zθ ≥ 0 leaves Zθ = 0, and the columns are independent.
     words = ["0"] * len(kept) if kind == "overlap" else _signs(Z, theta)
-    for j, word in zip(kept, words, strict=True):
-        answer[j] = word
-    return Answer(kind, [separated[k] for k in place], answer)
+    for j, word, value in zip(kept, words, theta, strict=True):
+        answer[j], whole[j] = word, value
+    return Answer(kind, separated, answer), whole
 
 
 def face(Z: Sequence[Sequence[Fraction | float]]) -> tuple[str, list[bool], list[Fraction], list[Fraction]]:
