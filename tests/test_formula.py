@@ -200,6 +200,8 @@ def test_a_formula_that_cannot_be_used_gets_one_sentence(text, message):
         "died ~ np.load('reached')",
         "died ~ I(np.lib.npyio.save('reached', age))",
         "died ~ C(stage, contr.mro()[0])",
+        "died ~ C(stage, levels=['`', open('reached', 'w'), '`'])",
+        "I(C(stage, levels=['`', open('reached', 'w'), '`'])) ~ age",
         "died ~ hashed(stage, 5, hash_func=eval)",
         "died ~ I(f'{age}')",
         "died ~ I(9**9**9**9 * age)",

@@ -33,6 +33,8 @@ def columns_in(text: str, names: Sequence[str]) -> set[str]:
     quoted = {f"quoted_{k}": name for k, name in enumerate(QUOTED.findall(text))}
     plain = text
     for stand_in, name in quoted.items():
+        if name not in names:  # backticks inside of text could hide what stands between them
+            raise _no_column(name, names)
         plain = plain.replace(f"`{name}`", stand_in)
     try:
         nodes = list(ast.walk(ast.parse(plain, mode="eval")))
@@ -50,9 +52,14 @@ def columns_in(text: str, names: Sequence[str]) -> set[str]:
     inside |= {str(name) for node in nodes if isinstance(node, ast.Call) for name in _by_text(node)}
     found = {quoted.get(name, name) for name in inside}
     for name in sorted(found - set(names) - set(TRANSFORMS)):
-        seen = f"the formula names {name!r}, which is no column{did_you_mean(name, names)}"
-        raise ValueError(f"{seen}; columns: {listed(names)}.")
+        raise _no_column(name, names)
     return found & set(names)
+
+
+def _no_column(name: str, names: Sequence[str]) -> ValueError:
+    """The sentence on a name that is none."""
+    seen = f"the formula names {name!r}, which is no column{did_you_mean(name, names)}"
+    return ValueError(f"{seen}; columns: {listed(names)}.")
 
 
 def _harmless(node: ast.AST, columns: set[str]) -> bool:
