@@ -152,6 +152,23 @@ def test_a_proof_in_stages_survives_its_file_and_no_change_of_it(tmp_path):
     assert [k for k, other in enumerate(worse) if check(other, rows)] == []
 
 
+@pytest.mark.parametrize("what", ["decimals elsewhere", "decimals that decide", "columns nearly dependent"])
+def test_a_kind_is_fragile_where_last_digits_of_decimals_decide_it(what):
+    """A level with zeros only is not; a decimal column that equals a property of the firm, but for zeros, is."""
+    X, firm, year, y, off = planted(1_000, (20, 12), seed=3)
+    if what == "decimals that decide":
+        y[:] = np.where(firm == 7, 0, np.maximum(y, year == 11))
+        X[:, 0] = np.random.default_rng(0).standard_normal(20)[firm] + (y == 0) * 1.0
+    if what == "columns nearly dependent":
+        X[:, 3] = X[:, 2] + 1e-13 * X[:, 3]
+    rows = hold_signed(counted(table(X, [firm, year]), y)[0], CLASSES)
+    once, none = merged(rows), np.empty(0, dtype=np.int64)
+    kept, relations = independent(once.rows, NO_SIMPLEX, none)
+    found = find_extended(rows, once, kept, relations, NO_SIMPLEX, none)
+    assert found.kind == "quasi-complete"
+    assert found.fragile == (what != "decimals elsewhere")
+
+
 def changed(rng, proof, Z):
     """A proof or its rows with one thing changed at random, which may by chance leave it true."""
     stages = [*proof.earlier, proof]

@@ -155,22 +155,26 @@ def product(S: Any, x: Matrix) -> Matrix:
     return np.asarray(((S @ high) % PRIME * LIMB + S @ low) % PRIME)
 
 
-def disjoint(Z: Any, first: Index) -> Disjoint:
-    """Take out columns that never meet, rare ones first; Z is CSR of residues, the others keep the order `first`."""
-    from scipy.sparse import csr_array
-
-    n, D = Z.shape
-    by_column = Z.tocsc()
-    start, taken = by_column.indptr, np.zeros(n, dtype=bool)
-    chosen, at, values = [], [], []
+def never_meeting(by_column: Any) -> Index:
+    """Columns of CSC no two of which meet in a row, rare ones first."""
+    start, taken, chosen = by_column.indptr, np.zeros(by_column.shape[0], dtype=bool), []
     for j in np.argsort(np.diff(start), kind="stable").tolist():
         inside = by_column.indices[start[j] : start[j + 1]]
         if len(inside) and not taken[inside].any():
             taken[inside] = True
             chosen.append(j)
-            at.append(int(inside[0]))
-            values.append(float(by_column.data[start[j]]))
-    columns, rows, pivots = np.array(chosen, dtype=np.int64), np.array(at, dtype=np.int64), np.array(values)
+    return np.array(chosen, dtype=np.int64)
+
+
+def disjoint(Z: Any, first: Index) -> Disjoint:
+    """Take out columns that never meet, rare ones first; Z is CSR of residues, the others keep the order `first`."""
+    from scipy.sparse import csr_array
+
+    D = Z.shape[1]
+    by_column = Z.tocsc()
+    columns = never_meeting(by_column)
+    at = by_column.indptr[columns]
+    rows, pivots = by_column.indices[at].astype(np.int64), by_column.data[at]
     inverse = np.array([pow(int(p), -1, PRIME) for p in pivots], dtype=np.float64)
     group = csr_array(by_column[:, columns])
     group.data = group.data * inverse[group.indices] % PRIME

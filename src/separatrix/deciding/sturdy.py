@@ -12,6 +12,7 @@ import numpy as np
 
 from separatrix.certify import Proof, Stage
 from separatrix.certify.check import slack
+from separatrix.certify.modular import never_meeting
 from separatrix.certify.reader import Reader, nearest
 from separatrix.core.definition import rounded
 from separatrix.data.memory import hold_signed
@@ -21,7 +22,7 @@ from separatrix.deciding.reduced import Reduced
 from separatrix.deciding.search import Case
 
 CHANGE = 1e-12
-APART = 1e-9  # of the squared length of columns, the least squared singular value that rounding leaves certain
+APART = 2e-12  # of the squared length of columns, the least squared singular value that rounding leaves certain
 WIDTH = 5_000  # columns up to which that is looked at
 
 
@@ -67,15 +68,27 @@ def _survives(reader: Reader, proof: Proof, off: Index) -> bool:
 
 
 def _apart(reader: Reader, rows: Index, K: Index) -> bool:
-    """Whether the columns K, made of one length, are far from dependent on these rows."""
-    if len(K) > WIDTH:
-        return False
+    """Whether the columns K, made of one length, are far from dependent on these rows.
+
+    Those that never meet are orthogonal. Of the others, H₂ = I + …, what is left outside their span is H₂ - CᵀC; its
+    least eigenvalue is at most (1 + ‖C‖)² times that of all, and ‖C‖² at most the entries in a row.
+    """
+    from scipy.sparse import diags_array
+
     Z = reader.csr(rows, K)
     with np.errstate(all="ignore"):
-        H = (Z.T @ Z).toarray()
-        size = np.sqrt(H.diagonal())
-        H = H / size[:, None] / size[None, :]
-        H[np.diag_indices(len(H))] -= APART
+        size = np.sqrt(np.asarray(Z.power(2).sum(axis=0)).ravel())
+        if not np.isfinite(size).all() or not (size > 0).all():
+            return False
+        Z = (Z @ diags_array(1.0 / size)).tocsc()
+        first = never_meeting(Z)
+        others = np.setdiff1d(np.arange(len(K)), first)
+        if len(others) > WIDTH:
+            return False
+        C = (Z[:, first].T @ Z[:, others]).tocsr()
+        H = (Z[:, others].T @ Z[:, others] - C.T @ C).toarray()
+        wide = 2.0 + float(np.diff(Z.tocsr().indptr).max(initial=0))
+        H[np.diag_indices(len(H))] -= APART * wide * wide
         if not np.isfinite(H).all():
             return False
     try:
