@@ -232,6 +232,49 @@ def test_ppmls_standard_errors_are_the_sandwich_of_statsmodels():
     np.testing.assert_allclose(fit.errors, other.bse, rtol=1e-6)
 
 
+def by_statsmodels(model, left):
+    """The reduced frame fitted by statsmodels, coefficients by name, or None where it has no such model."""
+    sm = pytest.importorskip("statsmodels.api", reason="the frame is fitted by it")
+    frame, names = left.frame(), [name for name in left.columns if name != "(intercept)"]
+    X = frame[names]
+    if model.family in ("binary", "counts"):
+        family = sm.families.Poisson() if model.family == "counts" else sm.families.Binomial()
+        weights = {"freq_weights": frame["weight"], "offset": frame["offset"]}
+        return sm.GLM(frame["y"], sm.add_constant(X), family=family, **weights).fit(tol=1e-12).params[names]
+    if model.family == "sequential":
+        weights = {"freq_weights": frame["weight"], "offset": frame["offset"]}
+        return sm.GLM(frame["y"], X, family=sm.families.Binomial(), **weights).fit(tol=1e-12).params
+    if "set" in frame:
+        chosen = frame["chosen"] if "chosen" in frame else frame["y"]
+        return sm.ConditionalLogit(chosen, X, groups=frame["set"]).fit(disp=0, method="newton").params
+    return sm.PHReg(frame["time"], X, status=frame["event"], strata=frame["stratum"], ties="breslow").fit(disp=0).params
+
+
+@pytest.mark.parametrize("kind", ["binary", "poisson", "multinomial", "adjacent", "sequential", "matched", "cox"])
+def test_any_package_can_fit_the_reduced_frame(kind):
+    fitted = 0
+    for seed in range(12):
+        plain = kind in ("multinomial", "adjacent", "matched", "cox")  # there statsmodels takes no weights
+        model = random_model(kind, "logit", seed, plain=plain)
+        left = reduced_of(model)
+        names = [name for name in left.columns if name != "(intercept)"]
+        if len(left.rows) == model.n or not names:
+            continue
+        fit = left.fit()
+        ours = dict(zip(fit.names, fit.estimates, strict=True))
+        np.testing.assert_allclose(by_statsmodels(model, left), [ours[name] for name in names], rtol=1e-4, atol=1e-5)
+        fitted += 1
+    assert fitted
+
+
+def test_names_of_ours_give_way_to_the_users():
+    columns = peer("R/endometrial.csv")
+    model = table("logit", "binary", "logit", {**columns, "y": columns["PI"]}, "HG", ["NV", "y", "EH"])
+    left = reduce(model, *recession(model), target="y")
+    assert list(left.frame()) == ["y", "EH", "y_"]
+    assert list(reduce(model, *recession(model), target="HG").frame()) == ["y", "EH", "HG"]
+
+
 # Bounds.
 
 
@@ -294,6 +337,74 @@ def test_with_two_free_directions_each_bound_is_the_least_over_both():
     found = fitted_bounds(model, reduce(model, separated, theta).fit(), separated, theta)
     np.testing.assert_allclose(found.low[:3], 0.05 ** (1 / 3), rtol=1e-7)  # the other level costs nothing
     np.testing.assert_allclose(found.high[3:], 1 - 0.05 ** (1 / 5), rtol=1e-6)
+
+
+ONE_EACH = ("binary", "multinomial", "cumulative", "adjacent", "sequential")
+SINGLE = [(kind, link) for kind, link in KINDS if kind in ONE_EACH and link != "cauchit"]
+
+
+def chance(model, at, b):
+    """The probability of what one observation was, at b."""
+    one = {"X": model.X[[at]], "y": model.y[[at]], "offset": model.offset[[at]]}
+    words = (model.name, model.family, model.link)
+    return np.exp(
+        likelihood(Model(*words, terms=model.terms, constant=model.constant, classes=model.classes, **one)).value(b)
+    )
+
+
+@pytest.mark.parametrize(("kind", "link"), SINGLE, ids=[f"{k} {link}".strip() for k, link in SINGLE])
+def test_no_coefficients_that_fit_well_enough_break_a_bound(kind, link):
+    rng, tried = np.random.default_rng(15), 0
+    for seed in range(4):
+        model = random_model(kind, link, seed)
+        separated, theta = recession(model)
+        left = reduce(model, separated, theta)
+        if not len(separated) or left.null.shape[1] > 3:
+            continue
+        fit = left.fit()
+        found = fitted_bounds(model, fit, separated, theta)
+        whole, floor = likelihood(model), fit.log_likelihood + np.log(0.05)
+        inside = fit.b + 50 * left.theta
+        assert whole.value(inside) > floor
+        for _ in range(20):
+            d = left.null @ rng.normal(size=left.null.shape[1])
+            s = 1e-3
+            while whole.value(inside + 2 * s * d) > floor and s < 1e3:
+                s *= 2
+            b = inside + s * d
+            for at, low, high in zip(found.observations, found.low, found.high, strict=True):
+                p = chance(model, at, b)
+                p = p if kind != "binary" or model.y[at] > 0 else 1 - p
+                assert low - 1e-6 <= p <= high + 1e-6
+                tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize(("kind", "link"), [("matched", ""), ("cox", "")], ids=["matched", "cox"])
+def test_members_of_sets_and_times_are_bounded_along_a_line_and_not_beyond(kind, link):
+    lines = others = 0
+    for seed in range(20):
+        model = random_model(kind, link, seed)
+        separated, theta = recession(model)
+        if not len(separated):
+            continue
+        left = reduce(model, separated, theta)
+        found = fitted_bounds(model, left.fit(), separated, theta)
+        if left.null.shape[1] == 1:
+            assert len(found.rows) == len(separated) and (found.low > 0).all() and (found.low < 1).all()
+            lines += 1
+        else:
+            assert len(found.rows) == 0 and found.message.startswith("none")
+            others += 1
+    assert lines and (others or kind == "cox")
+
+
+def test_a_set_whose_case_exceeds_one_control_has_the_chance_alpha():
+    x = np.array([1.0, 0.0])
+    model = Model("conditional", "matched", "", x[:, None], ("x",), False, x, groups=np.zeros(2, int))
+    found = fitted_bounds(model, reduced_of(model).fit(), np.array([0]))
+    np.testing.assert_allclose(found.low, 0.05, rtol=1e-8)
+    assert one_sided(model, reduced_of(model).fit(), "x", "+") == pytest.approx(-np.log(np.exp(1.6448536**2 / 2) - 1))
 
 
 def test_bad_questions_get_one_sentence():

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.data.rows import Index, Vector
 from separatrix.diagnosing.choices import Classes, Sets
 from separatrix.diagnosing.climbing import CLOSE, Climb, climb
-from separatrix.diagnosing.fit import Fit
+from separatrix.diagnosing.fit import QUASI, Fit
 from separatrix.diagnosing.hazards import Hazards
 from separatrix.diagnosing.likelihood import Binomial, Counts, Intervals, Likelihood, Terms, likelihood
 from separatrix.diagnosing.links import log_between, log_up
@@ -31,6 +31,9 @@ def one_sided(model: Model, fit: Fit, name: str, sign: str, level: float = LEVEL
     fit : of the reduced model, whose maximum is the supremum
     name : the coefficient
     sign : "+" where it runs to +∞, "-" where it runs to -∞
+
+    NaN where no maximum was found on the way. A cauchit's likelihood is not concave: there the maxima are those near
+    the direction of recession. PPML and fractions are taken as if they had the spread of the likelihood.
     """
     from scipy.special import ndtri
 
@@ -86,13 +89,14 @@ class FittedBounds:
 def fitted_bounds(
     model: Model, fit: Fit, separated: Index, theta: Vector | None = None, level: float = LEVEL
 ) -> FittedBounds:
-    """Bounds on the fitted values of separated observations (Geyer 2009, section 3.16).
+    """Bounds on the fitted values of separated observations (after Geyer 2009).
 
     At the reduced estimate b̂ all b̂ + γ fit what is left equally well, γ in the null space of what is left; they differ
     in the probability that the separated observations are as they were observed, exp(ℓ(b̂ + γ) - sup ℓ). Where that is
     below α = 1 - level the data speak against γ. Over the others each linear predictor has a least value: one
     root where the null space is a line, else a convex problem, solved by Newton's method on every plane zᵀb = v and a
-    root in v. Several predictors of one observation are bounded each by itself, which is on the safe side.
+    root in v. Several predictors of one observation are bounded each by itself, which is on the safe side. Of matched
+    sets, of times and of a cauchit, whose likelihood is not concave, there are none unless the null space is a line.
 
     separated : those to bound, by their place in the model
     theta : the direction, unless it is to be that of the reduced model
@@ -102,10 +106,15 @@ def fitted_bounds(
     whole, free = likelihood(model, dispersion=fit.dispersion), fit.reduced.null.shape[1]
     floor = fit.log_likelihood + float(np.log1p(-level))  # ℓ(b̂ + γ) - sup ℓ ≥ log α
     direction = fit.reduced.theta if theta is None else np.asarray(theta, dtype=np.float64)
-    end = _along(whole, fit.b, direction, floor) if free == 1 else None
+    end = _along(whole, fit.b, direction, floor) if free == 1 and len(separated) else None
     message = "along the one direction that is free" if free == 1 else f"over the {free} directions that are free"
+    if fit.reduced.model.name in QUASI:
+        message += ", as if the outcome had the spread of the likelihood"
     low, high = np.zeros(len(separated)), np.ones(len(separated))
-    if isinstance(whole, Terms):
+    if end is None and len(separated) and (isinstance(whole, Sets | Hazards) or model.link == "cauchit"):
+        message = "none: for this model they are worked out along one free direction only"
+        separated, low, high = separated[:0], low[:0], high[:0]
+    elif isinstance(whole, Terms):
         low, high = _of_terms(model, whole, fit, separated, direction, floor, end)
     elif isinstance(whole, Intervals):
         low = _of_intervals(whole, fit, separated, floor, end)
@@ -113,9 +122,11 @@ def fitted_bounds(
         low = _of_classes(whole, fit, separated, floor, end)
     elif end is not None:
         low = _of_members(whole, separated, end)
-    elif len(separated):
-        message = "none, of matched sets and times they are worked out along one free direction only"
-        separated, low, high = separated[:0], low[:0], high[:0]
+    open_ended = np.isnan(low) | np.isnan(high)
+    if open_ended.any():
+        message += f"; for {int(open_ended.sum())} no maximum was found, and no bound is given"
+        low = np.where(open_ended, 0.0, low)
+        high = np.where(open_ended, np.inf if model.family == "counts" else 1.0, high)
     quantity = "the probability of the observed outcome"
     if model.family in ("binary", "grouped"):
         quantity = f"the probability of {model.classes[1] if len(model.classes) == 2 else 'success'}"
@@ -203,10 +214,11 @@ def _along(whole: Likelihood, b: Vector, theta: Vector, floor: float) -> Vector:
         return max(whole.value(b + s * theta), -1e300) - floor
 
     top, bottom = 1.0, -1.0
-    while above(top) < 0:
-        top *= 2
-    while above(bottom) > 0:
-        bottom *= 2
+    for _ in range(DOUBLINGS):
+        top = top if above(top) > 0 else 2 * top
+        bottom = bottom if above(bottom) < 0 else 2 * bottom
+    if not above(bottom) < 0 < above(top):
+        raise ArithmeticError("the likelihood does not rise from below; the direction given is not one of recession.")
     return np.asarray(b + brentq(above, bottom, top, xtol=EXACT, rtol=EXACT) * theta)
 
 

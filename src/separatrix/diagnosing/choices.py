@@ -76,6 +76,13 @@ class Classes:
                 H[d, :, c] = H[c, :, d].T
         return -np.asarray(self.L.T @ (self.L.T @ H.reshape(C * q, C * q)).T)
 
+    def rows_of(self, at: Index, which: Index) -> Matrix:
+        """The rows z with zᵀb = u_c but for the offset, of these observations and classes."""
+        A = self.A[at] if isinstance(self.A, np.ndarray) else self.A[at].toarray()
+        blocks = np.zeros((len(at), len(self.share), A.shape[1]))
+        blocks[np.arange(len(at)), which] = A
+        return np.asarray((self.L.T @ blocks.reshape(len(at), -1).T).T)
+
     def against(self, c: int) -> tuple[Any, Index]:
         """The rows z with zᵀb = u_y - u_c, where c is open and not what was observed, and whose they are."""
         at = np.flatnonzero(self.open[:, c] & (self.code != c))

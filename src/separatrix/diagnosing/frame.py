@@ -13,53 +13,58 @@ from separatrix.diagnosing.likelihood import Binomial, Intervals, Likelihood, Te
 from separatrix.models.model import Model
 
 
-def columns_of(
-    model: Model, limit: Likelihood, kept: Index, rows: Index, observations: Index, outcome: str = "y"
-) -> dict[str, Any]:
-    """Named columns, `row` (positions in the data given) first.
+def columns_of(model: Model, limit: Likelihood, kept: Index, places: Index, target: str) -> dict[str, Any]:
+    """Named columns, `row` (the position in the data given) first.
 
-    binary, grouped, counts    columns of the design, outcome, trials
-    matched, cox               the same with set and case, or with time, event and stratum
-    multinomial, adjacent      the same where every class is open to everyone; else one line per open class, with
-                               the columns of the coefficients, the observation's number and what was chosen
-    sequential                 one line per step: stopped or passed
-    cumulative                 columns of the design, low and high
+        binary, grouped, counts    columns of the design, outcome, trials
+        matched, cox               the same with set and case, or with time, event and stratum
+        multinomial, adjacent      the same where every class is open to everyone; else one line per open class, with
+                                   the columns of the coefficients, the observation's number and what was chosen
+        sequential                 one line per step: stopped or passed
+        cumulative                 columns of the design, and low and high where ends are gone
+
+    A name of ours that is that of a column of the design as well gets an underscore.
     """
-    names = model.coefficients
-    at = np.asarray(observations)
-    own = _own(model, at)
+    at, names = limit.observations, model.coefficients
     used = {names[j] for j in kept}
     design = {name: _column(model.X, at, j) for j, name in enumerate(model.terms) if name in used}
-    if isinstance(limit, Terms) and model.family != "sequential":
-        found = {"row": rows, **design, outcome: _whole(model.y[at])}
-        if model.family == "grouped" and model.trials is not None and isinstance(limit.outcome, Binomial):
-            found["trials"] = _whole(model.trials[at])
-        return {**found, **own}
-    if isinstance(limit, Terms):
-        return _long_steps(model, limit, kept, rows, observations, outcome)
-    if isinstance(limit, Intervals):
-        low = np.where(limit.lower, limit.code, 0)[at]
-        high = np.where(limit.upper, limit.code, limit.cuts)[at]
-        if (low == high).all() and set(names[: limit.cuts]) <= used:
-            return {"row": rows, **design, outcome: model.codes[at], **own}
-        return {"row": rows, **design, "low": low, "high": high, **own}
-    if isinstance(limit, Classes):
-        return _classes(model, limit, kept, rows, observations, outcome, own)
-    if isinstance(limit, Sets):
-        return {"row": rows, **design, "case": limit.case * 1, "set": limit.group, **own}
-    if isinstance(limit, Hazards):
-        return {"row": rows, **design, "time": limit.time, "event": limit.event * 1, "stratum": limit.stratum, **own}
-    raise TypeError(f"there is no frame of a {type(limit).__name__}.")
-
-
-def _own(model: Model, at: Index) -> dict[str, Any]:
-    """Weights and offsets, where there are any to speak of."""
-    found: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    if isinstance(limit, Terms) and model.family == "sequential" and isinstance(limit.outcome, Binomial):
+        at, every = limit.observation, np.arange(len(limit.observation))
+        design = {names[j]: _column(limit.B, every, int(j)) for j in kept}
+        own = {target: _whole(limit.outcome.won)}
+    elif isinstance(limit, Terms):
+        own = {target: _whole(model.y[at])}
+        if model.family == "grouped" and model.trials is not None:
+            own["trials"] = _whole(model.trials[at])
+    elif isinstance(limit, Intervals):
+        low, high = np.where(limit.lower, limit.code, 0)[at], np.where(limit.upper, limit.code, limit.cuts)[at]
+        own = {target: low} if (low == high).all() else {"low": low, "high": high}
+    elif isinstance(limit, Classes) and limit.open[at].all() and len(kept) == len(names):
+        own = {target: np.array(model.classes, dtype=object)[limit.code[at]]}
+    elif isinstance(limit, Classes):
+        place, which = np.nonzero(limit.open[at])
+        Z = limit.rows_of(at[place], which)
+        design = {names[j]: Z[:, j] for j in kept}
+        own = {"set": place, "class": np.array(model.classes, dtype=object)[which]}
+        at = at[place]
+        own["chosen"] = (which == limit.code[at]).astype(np.int64)
+    elif isinstance(limit, Sets):
+        own = {target: limit.case.astype(np.int64), "set": limit.group}
+    elif isinstance(limit, Hazards):
+        own = {"time": limit.time, "event": limit.event.astype(np.int64), "stratum": limit.stratum}
     if len(model.weight) and (model.weight != 1).any():
-        found["weight"] = model.weight[at]
+        own["weight"] = model.weight[at]
     if len(model.offset) and model.offset.any():
-        found["offset"] = model.offset[at]
-    return found
+        own["offset"] = model.offset[at] * (limit.share[which] if "class" in own and isinstance(limit, Classes) else 1)
+        if model.family == "sequential":
+            own["offset"] = -own["offset"]  # of a_k - xᵀb
+    columns = {"row": places[at], **design}
+    for name, values in own.items():
+        while name in columns:
+            name += "_"
+        columns[name] = values
+    return columns
 
 
 def _column(X: Any, at: Index, j: int) -> Any:
@@ -70,43 +75,3 @@ def _column(X: Any, at: Index, j: int) -> Any:
 
 def _whole(y: Any) -> Any:
     return y.astype(np.int64) if (y == np.rint(y)).all() else y
-
-
-def _long_steps(
-    model: Model, limit: Terms, kept: Index, rows: Index, observations: Index, outcome: str
-) -> dict[str, Any]:
-    """One line per step, with the columns of the kept coefficients; stopped is 1."""
-    where = np.searchsorted(observations, limit.observation)
-    found = {"row": rows[where]}
-    for j in kept:
-        found[model.coefficients[j]] = _column(limit.B, np.arange(len(where)), int(j))
-    stopped = limit.outcome.won if isinstance(limit.outcome, Binomial) else np.zeros(len(where))
-    found[outcome] = stopped.astype(np.int64)
-    own = _own(model, limit.observation)
-    if "offset" in own:
-        own["offset"] = limit.offset
-    return {**found, **own}
-
-
-def _classes(
-    model: Model, limit: Classes, kept: Index, rows: Index, observations: Index, outcome: str, own: dict[str, Any]
-) -> dict[str, Any]:
-    """As it was, or one line per class that is open to an observation."""
-    C, at = len(limit.share), observations
-    whole = limit.open[at].all()
-    if whole and len(kept) == len(model.coefficients):
-        design = {name: _column(model.X, at, j) for j, name in enumerate(model.terms)}
-        return {"row": rows, **design, outcome: np.array(model.classes, dtype=object)[limit.code[at]], **own}
-    place, which = np.nonzero(limit.open[at])
-    A = limit.A[at[place]]
-    A = A if isinstance(A, np.ndarray) else A.toarray()
-    blocks = np.zeros((len(place), C, A.shape[1]))
-    blocks[np.arange(len(place)), which] = A
-    Z = (limit.L.T @ blocks.reshape(len(place), -1).T).T
-    found = {"row": rows[place], "set": place, "class": np.array(model.classes, dtype=object)[which]}
-    found |= {model.coefficients[j]: np.asarray(Z[:, j]) for j in kept}
-    found["chosen"] = (which == limit.code[at[place]]).astype(np.int64)
-    own = _own(model, at[place])
-    if "offset" in own:
-        own["offset"] = own["offset"] * limit.share[which]
-    return {**found, **own}

@@ -47,6 +47,8 @@ class Reduced:
         The coefficients that are kept.
     dropped : mapping of str to str
         The others, and why each was dropped.
+    target : str
+        The name of the outcome in `frame`.
     places : ndarray of int
         The position in the data given of every observation of the model.
     theta : ndarray of float
@@ -63,6 +65,7 @@ class Reduced:
     observations: Index
     columns: tuple[str, ...]
     dropped: Mapping[str, str]
+    target: str
     places: Index
     theta: Vector
     null: Matrix
@@ -91,19 +94,19 @@ class Reduced:
         Returns
         -------
         DataFrame or dict of str to ndarray
-            Of pandas where that is installed. The kept columns without the constant, and the outcome; weights,
-            offsets, trials, sets, strata and times where there are any. The index holds positions in the data given.
-            Where an outcome lost some of its alternatives, the table is long: one line per alternative that is
-            left to an observation (a conditional logit), or per step (binary); of a cumulative model `low` and `high`
-            are the first and last category that an observation may still be in.
+            Of pandas where that is installed. The kept columns without the constant, and the outcome (1 for the second
+            of two classes, ordered ones counted from 0); weights, offsets, trials, sets, strata and times where there
+            are any. The index holds positions in the data given. Where an outcome lost some of its alternatives the
+            table is long: one line per alternative that is left to an observation, for a conditional logit. Sequential
+            models have one line per step, for a binary one without a constant. Of a cumulative model `low` and
+            `high` are the first and last category that an observation may be in, where these differ.
         """
-        columns = columns_of(self.model, self.likelihood, self.kept, self.rows, self.observations)
-        index = columns.pop("row")
+        columns = columns_of(self.model, self.likelihood, self.kept, self.places, self.target)
         try:
             import pandas as pd
         except ImportError:
-            return {"row": index, **columns}
-        return pd.DataFrame(columns, index=pd.Index(index, name="row"))
+            return columns
+        return pd.DataFrame(columns, index=pd.Index(columns.pop("row"), name="row"))
 
     def fit(self) -> Fit:
         """Maximise the likelihood that is left, by Newton's method.
@@ -141,7 +144,13 @@ class Reduced:
 
 
 def reduce(
-    model: Model, separated: Index, theta: Vector, aliased: Collection[str] = (), rows: Index | None = None
+    model: Model,
+    separated: Index,
+    theta: Vector,
+    aliased: Collection[str] = (),
+    rows: Index | None = None,
+    *,
+    target: str = "y",
 ) -> Reduced:
     """The reduced model.
 
@@ -149,6 +158,7 @@ def reduce(
     theta : one number per coefficient, in the relative interior of the recession cone; zeros for overlap
     aliased : names of coefficients that are combinations of others in the whole table
     rows : the position of every observation in the data given; 0, 1, 2, … unless given
+    target : the name of the outcome
     """
     names = model.coefficients
     separated = np.asarray(separated, dtype=np.int64)
@@ -172,7 +182,7 @@ def reduce(
     places = np.arange(model.n) if rows is None else np.asarray(rows, dtype=np.int64)
     columns = tuple(names[j] for j in np.sort(kept))
     in_order = {name: dropped[name] for name in names if name in dropped}
-    return Reduced(model, limit, places[observations], observations, columns, in_order, places, theta, null)
+    return Reduced(model, limit, places[observations], observations, columns, in_order, target, places, theta, null)
 
 
 def _constants_first(model: Model, free: Index) -> Index:
