@@ -71,3 +71,17 @@ def test_example_1_of_ppmlhdfe_keeps_the_constant_of_its_guide():
     frame = pd.read_csv(PEERS / "ppmlhdfe/guides/example1.csv")
     fit = sx.diagnose(frame, "y", model="ppml").reduced().fit()
     assert dict(zip(fit.names, fit.estimates.round(5), strict=True))["(intercept)"] == 0.59095
+
+
+def test_the_reduced_frame_has_the_users_names():
+    frame = sx.diagnose(WARD, "died").reduced().frame()
+    assert list(frame) == ["ward[b] (vs a)", "age", "died"] and frame.index.tolist() == list(range(3, 12))
+
+
+def test_firths_lines_leave_no_strata_out():
+    times = pd.DataFrame(
+        {"arm": [1, 1, 1, 0, 0, 0], "site": ["a", "b"] * 3, "days": [1, 2, 3, 4, 5, 6], "died": [1, 1, 1, 1, 1, 0]}
+    )
+    plain = sx.diagnose(times[["arm", "days", "died"]], "days", model="cox", event="died")
+    assert "FirthCoxPH" in plain.firth()
+    assert sx.diagnose(times, "days", model="cox", event="died", groups="site").firth() is None

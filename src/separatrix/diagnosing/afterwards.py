@@ -24,7 +24,7 @@ def reduced_of(found: Diagnosis) -> Reduced:
     if found.mle_exists is None:
         raise ValueError("the kind is undecided, so nobody knows what is left; give more time.")
     aliased = [name for name, sign in found.columns.items() if sign == "aliased"]
-    return reduce(basis.model, basis.separated, basis.theta, aliased, basis.places)
+    return reduce(basis.model, basis.separated, basis.theta, aliased, basis.places, target=found.target)
 
 
 def bound_of(found: Diagnosis, name: str, level: float) -> float:
@@ -55,6 +55,8 @@ def firth_of(found: Diagnosis, frame: str) -> str | None:
         return None
     if not all(recipe.beside.values()) or model.link not in ("logit", ""):
         return None
+    if model.groups is not None:
+        return None  # firthmodels has no strata
     formula = None if recipe.formula is None else recipe.formula.split("~", 1)[1].strip()
     cox = model.family == "cox"
     kept = [term for term in design.terms if found.columns.get(term.name) != "aliased"]
