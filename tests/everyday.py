@@ -76,10 +76,47 @@ def sums(seed: int, n: int = 1000, d: int = 8) -> Data:
     return np.column_stack([X, X[:, :3].sum(axis=1), X.sum(axis=1), X.mean(axis=1)]), rng.integers(0, 2, n)
 
 
+def sums_and_a_level(seed: int, n: int = 1000, d: int = 10) -> Data:
+    """Decimals, float sums of them, and a 0/1 column all of whose ones have one outcome."""
+    rng = np.random.default_rng(seed)
+    X, level = np.round(10 * rng.normal(size=(n, d)), 2), rng.random(n) < 0.05
+    chosen = (rng.random((d, d)) < 0.5).astype(float)
+    chosen[0] = 1.0
+    return np.column_stack([X, X @ chosen, level]), np.where(level, 1, rng.integers(0, 2, n))
+
+
+def two_blocks(seed: int, n: int = 300) -> Data:
+    """Rows that overlap whatever their last digits, and rows of other columns that are tied to rounding only."""
+    rng = np.random.default_rng(seed)
+    X = np.zeros((2 * n, 12))
+    X[:n, :3] = rng.normal(size=(n, 3))
+    X[n:, 3:11], X[n:, 11] = percentages(seed, n, 8)[0], -1.0
+    return X, rng.integers(0, 2, 2 * n)
+
+
 def polynomial(seed: int, n: int = 1000, degree: int = 12) -> Data:
     """Powers of a number between 0 and 1, and a threshold."""
     x = np.random.default_rng(seed).random(n)
     return x[:, None] ** np.arange(1, degree + 1), (x > 0.4).astype(int)
+
+
+def polynomial_with_two_turned(seed: int, n: int = 600, degree: int = 18) -> Data:
+    """Powers of a number between -1 and 1, labels by a polynomial of them, and two of these turned."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, n)
+    X = x[:, None] ** np.arange(1, degree + 1)
+    m = (X / X.std(axis=0)) @ rng.normal(size=degree)
+    y = (m > np.median(m)).astype(int)
+    y[rng.integers(n, size=2)] ^= 1
+    return X, y
+
+
+def polynomial_and_a_level(seed: int, n: int = 600, degree: int = 18) -> Data:
+    """The same powers, and a 0/1 column all of whose ones have one outcome."""
+    rng = np.random.default_rng(seed)
+    x, level = rng.uniform(-1, 1, n), rng.random(n) < 0.05
+    X = np.column_stack([x[:, None] ** np.arange(1, degree + 1), level])
+    return X, np.where(level, 1, rng.integers(0, 2, n))
 
 
 def trigonometric(seed: int, n: int = 1000, waves: int = 8) -> Data:

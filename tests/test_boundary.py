@@ -61,8 +61,9 @@ def test_a_verdict_within_rounding_has_its_residuals_and_no_proof():
         everyday.low_rank(1, 300, 30, 10),
         everyday.sums(1, 400),
         everyday.trigonometric(1, 400, 4),
+        everyday.sums_and_a_level(1),
     ],
-    ids=["z-scores", "percentages", "low-rank", "sums", "trigonometric"],
+    ids=["z-scores", "percentages", "low-rank", "sums", "trigonometric", "sums and a level"],
 )
 def test_evidence_holds_in_rational_numbers(X, y):
     found = sx.separate(X, y, fit_intercept=True)
@@ -71,6 +72,15 @@ def test_evidence_holds_in_rational_numbers(X, y):
     again = sx.diagnose(X, y)
     assert again.certainty == "within rounding" and again.kind == found.evidence.claim
     evidence_holds(X, y, again.evidence, True)
+
+
+def test_rows_that_cannot_be_separated_whatever_their_last_digits_are_proven_beside_others_tied_to_rounding():
+    X, y = everyday.two_blocks(0)
+    found = sx.separate(X, y)
+    assert (found.status, found.certainty) == ("inseparable", "proven") and found.verify(X, y)
+    assert max(found.proof.rows) < 300
+    tied = sx.separate(X[300:], y[300:])
+    assert (tied.status, tied.certainty) == ("inseparable", "within rounding")
 
 
 def test_columns_that_only_rounding_tells_from_a_combination_are_named_with_it():
@@ -127,6 +137,7 @@ EVERYDAY = [
     (everyday.dummies, ()),
     (everyday.one_hot_with_interactions, ()),
     (everyday.sums, ()),
+    (everyday.sums_and_a_level, ()),
     (everyday.polynomial, ()),
     (everyday.trigonometric, ()),
     (everyday.time_stamps, ()),

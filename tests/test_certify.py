@@ -21,7 +21,7 @@ from conftest import noise, planted
 from separatrix.certify import Claim, Proof, ProofError, verify
 from separatrix.certify.check import equilibrate, slack
 from separatrix.certify.face import exact_gordan
-from separatrix.certify.reader import Reader, relation_vector
+from separatrix.certify.reader import Reader, as_integers, relation_vector
 from separatrix.data.memory import hold, hold_signed
 from separatrix.deciding import exact
 from separatrix.deciding.budget import UNLIMITED, Budget
@@ -399,6 +399,17 @@ def test_signs_are_those_of_fractions():
             assert Reader(problem).signs(v, some).tolist() == [expected[i] for i in some]
         zeros += expected.count(0)
     assert zeros > 100
+
+
+def test_floats_become_the_whole_numbers_that_fractions_make_of_them():
+    rng = np.random.default_rng(3)
+    for kind in range(300):
+        v = rng.normal(size=6) * 10.0 ** rng.integers(-300, 300, 6)
+        if kind % 3 == 0:
+            v = np.ldexp(rng.integers(-99, 100, 6), rng.integers(-1074, -1000, 6))
+        v[rng.random(6) < 0.3] = 0.0
+        assert as_integers(v) == as_integers([Fraction(float(t)) for t in v])
+    assert as_integers(np.empty(0)) == []
 
 
 def test_slack_is_never_positive_without_a_positive_solution():

@@ -34,6 +34,13 @@ def gamma(k: int) -> float:
 
 def as_integers(values: Sequence[Any] | Vector) -> list[int]:
     """Floats or Fractions times one positive number that makes them whole."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and np.isfinite(values).all():
+        share, power = np.frexp(values)  # share · 2⁵³ is whole
+        whole = np.ldexp(share, 53).astype(np.int64)
+        zeros = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # at the end of its bits
+        last = np.where(whole == 0, 0, power.astype(np.int64) - 53 + zeros)
+        shift = last - min(0, int(last.min(initial=0)))
+        return [p << k for p, k in zip((whole >> np.maximum(zeros, 0)).tolist(), shift.tolist(), strict=True)]
     ratios = [(f.numerator, f.denominator) if isinstance(f, Fraction) else float(f).as_integer_ratio() for f in values]
     common = lcm(*(q for _, q in ratios)) if ratios else 1
     return [p * (common // q) for p, q in ratios]
@@ -63,14 +70,17 @@ def two_product(a: Vector, b: Vector) -> tuple[Vector, Vector]:
     return high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2
 
 
-def error_free_signs(A: Vector, part: list[int]) -> Signs | None:
-    """Exact signs of A·part by sums of error-free products; None where a factor is too long, large or small for it."""
-    if any(abs(p) >= 2**53 for p in part):
+def error_free_signs(A: Vector, part: list[int], v: Vector) -> Signs | None:
+    """Exact signs of A·part by sums of error-free products; None where a factor is too long, large or small for it.
+
+    v is part over a power of two, rounded.
+    """
+    if any((abs(p) // (p & -p)).bit_length() > 53 for p in part):  # without the zeros at the end of its bits
         return None
-    size = abs(A[A != 0])
-    if len(size) and not (size.min() > 1e-140 and size.max() < 1e140):
+    size = np.concatenate([abs(A[A != 0]), abs(v)])
+    if not (size.min() > 1e-140 and size.max() < 1e140):
         return None
-    high, low = two_product(A, np.array([float(p) for p in part]))
+    high, low = two_product(A, v)
     if A.shape[1] == 2:  # the two products cancel if and only if both halves do
         value = np.where((high[:, 0] == -high[:, 1]) & (low[:, 0] == -low[:, 1]), 0.0, 1.0)
         if not value.any():
@@ -258,7 +268,7 @@ class Reader:
         if size < 2**53 and (whole == np.rint(whole)).all() and abs(whole).max() < 2.0**52 / size:
             out[open_rows] = np.sign(whole @ np.array([float(p) for p in part]))  # no rounding anywhere
             return out
-        fast = error_free_signs(whole, part)
+        fast = error_free_signs(whole, part, v)
         if fast is not None:
             out[open_rows] = fast
             return out

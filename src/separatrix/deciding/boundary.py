@@ -5,12 +5,15 @@ A verdict is robust when it holds for every table within one part in 1e12 of thi
     λ ≥ 0, λ ≠ 0  with  |Σ_i λ_i z_ij| ≤ ε Σ_i λ_i |z_ij|  in every column j ,
     θ             with  |z_iᵀθ| ≤ ε |z_i|ᵀ|θ|  on the boundary rows,  z_iᵀθ > ε |z_i|ᵀ|θ|  on all others ,
 
-ε = 1e-12: entries that change by ε of their size make λ exact, and no θ separates; others make θ a separator of all. So
-the last digits decide, and to the precision of the data the rows are as the two say with ε = 0.
+ε = 1e-12: entries that change by ε of their size make λ exact, and no θ separates; others make θ a separator of all
+that it touches. So the last digits decide, and to the precision of the data the rows are as the two say with ε = 0.
+Rows of the boundary that θ meets in zeros alone stay there: where these by themselves cannot be separated, that is
+proven.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +29,8 @@ from separatrix.deciding.scaling import ScaledRows
 from separatrix.reporting.status import Word
 
 ROUNDING = 1e-12  # ε
+NOTHING = 0.0, 1e-14, 1e-11, 1e-8  # of the largest entry of θ, what others may be taken for zero, in turn
+TRIED = 4  # columns dependent to rounding of which one has to show it
 
 
 class Certainty(Word):
@@ -102,36 +107,81 @@ def evidence_of(rows: HeldRows, pair: Pair, scaled: ScaledRows) -> Evidence | No
         return None
     weights = pair.lam[B] * scaled.rho[B]
     weights /= weights.max()
-    D = reader.D
-    theta = pair.theta * scaled.kappa[:D]
-    if pair.face.all():  # the directions that no row tells from zero
-        if len(pair.left) == 0:
-            return None
-        theta = np.zeros(D)
-        theta[pair.left[0]] = -1.0
-        theta[pair.kept] = pair.combinations[:, 0]
-        theta *= scaled.kappa[:D]
-    if rows.bias:
-        theta[-1] *= rows.bias  # the constant column is 1 to the reader
-    theta /= abs(theta).max()
-    off, least, columns = 0.0, np.inf, np.arange(D)
-    for lo in range(0, reader.n, reader.step):
-        part = np.arange(lo, min(lo + reader.step, reader.n))
-        share = shares(reader.dense(part, columns), theta)
-        on = pair.face[part]
-        off = max(off, float(abs(share[on]).max(initial=0.0)) + gamma(D + 4))
-        least = min(least, float(share[~on].min(initial=np.inf)) - gamma(D + 4))
+    found = _boundary(reader, pair, scaled, rows.bias)
+    if found is None:
+        return None
+    theta, off, least = found
     tied = 0.0
-    for lo in range(0, D, 64):
-        A = reader.dense(B, columns[lo : lo + 64])
+    for lo in range(0, reader.D, 64):
+        A = reader.dense(B, np.arange(lo, min(lo + 64, reader.D)))
         size = abs(A).T @ weights
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(size > 0, abs(column_sums(A, weights, exact=True)[0]) / size, 0.0)
         tied = max(tied, float(share.max()) * (1 + gamma(len(B) + 8)))
-    if not (tied <= ROUNDING and off <= ROUNDING and least > ROUNDING):
+    if not tied <= ROUNDING:
         return None
     claim = Claim.OVERLAP if pair.face.all() else Claim.QUASI_COMPLETE
     return Evidence(claim, theta, B, weights, np.flatnonzero(~pair.face), tied, off, least)
+
+
+def _boundary(reader: Reader, pair: Pair, scaled: ScaledRows, bias: float) -> tuple[Vector, float, float] | None:
+    """θ that is zero on the face to rounding and clearly positive off it, with what it leaves on and off; or None.
+
+    What floats left of entries that are none is taken out: in rows where all others meet zeros, as those without the
+    level of a 0/1 column that separates, it is all there is.
+    """
+    best, fewest = None, reader.n + 1
+    for v in _directions(pair):
+        for nothing in NOTHING:
+            theta = np.where(abs(v) > nothing * abs(v).max(), v, 0.0) * scaled.kappa[: reader.D]
+            if bias:
+                theta[-1] *= bias  # the constant column is 1 to the reader
+            theta /= abs(theta).max()
+            off, least, still = _residuals(reader, pair, theta)
+            if off <= ROUNDING < least:
+                if still < fewest:
+                    best, fewest = (theta, off, least), still
+                break
+        if fewest == 0:
+            break
+    return best
+
+
+def _directions(pair: Pair) -> Iterator[Vector]:
+    """θ off the face, or else directions that no row tells from zero, to rounding; then with all of these."""
+    left = np.zeros((len(pair.left), len(pair.theta)))
+    left[np.arange(len(left)), pair.left] = -1.0
+    left[:, pair.kept] = pair.combinations.T
+    if not pair.face.all():
+        yield pair.theta
+    yield from left[:TRIED] if pair.face.all() else ()
+    if len(left):
+        left /= abs(left).max(axis=1, keepdims=True)
+        together = np.random.default_rng(0).uniform(0.5, 1.5, len(left)) @ np.where(abs(left) > NOTHING[-1], left, 0.0)
+        yield together / abs(together).max() + pair.theta / max(float(abs(pair.theta).max()), 1e-300)
+
+
+def _residuals(reader: Reader, pair: Pair, theta: Vector) -> tuple[float, float, int]:
+    """The largest |z_iᵀθ| on the face and the least z_iᵀθ off it, of the sizes added, rounded to the wrong side.
+
+    And how many rows of the face θ does not touch.
+    """
+    off, least, still, error = 0.0, np.inf, 0, gamma(reader.D + 4)
+    for lo in range(0, reader.n, reader.step):
+        part = np.arange(lo, min(lo + reader.step, reader.n))
+        A, on = reader.dense(part, np.arange(reader.D)), pair.face[part]
+        share = shares(A, theta)
+        off = max(off, float(abs(share[on]).max(initial=0.0)) + error)
+        least = min(least, float(share[~on].min(initial=np.inf)) - error)
+        still += int((~A[on][:, theta != 0].any(axis=1)).sum())
+    return off, least, still
+
+
+def untouched(rows: HeldRows, evidence: Evidence) -> Index:
+    """The rows of the boundary that θ meets in zeros alone: no change of last digits moves them off it."""
+    reader, support = Reader(rows), np.flatnonzero(evidence.theta)
+    on = np.setdiff1d(np.arange(rows.n), evidence.separated)
+    return on[reader.zero(support, on)]
 
 
 def shares(A: Vector, theta: Vector) -> Vector:

@@ -11,15 +11,16 @@ from separatrix.certify import Claim, Proof
 from separatrix.certify.reader import Reader, nearest
 from separatrix.data.memory import HeldRows, hold_signed
 from separatrix.data.rows import Index, Vector
-from separatrix.deciding.boundary import Evidence, evidence_of
+from separatrix.deciding.boundary import Evidence, evidence_of, untouched
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.claims import claim_quasi_complete, claim_weights
 from separatrix.deciding.pair import EVEN
 from separatrix.deciding.panels import cholesky
 from separatrix.deciding.relations import Relations, holds_on, independent_columns
 from separatrix.deciding.scaling import Matrix, equilibrated
-from separatrix.deciding.search import LARGE, Case, by_exact, by_kernel, by_pair, pair_of, settle
+from separatrix.deciding.search import LARGE, Case, by_core, by_exact, by_kernel, by_pair, pair_of, settle
 from separatrix.deciding.tied import reduce_tied
+from separatrix.deciding.vertex import by_vertex
 
 
 def prove_kind(case: Case) -> Proof | None:
@@ -54,6 +55,11 @@ def last_resort(case: Case) -> Proof | None:
     """Rational arithmetic where neither floats nor linear algebra settled it: as long as it takes."""
     if case.budget.late:
         return None
+    proof = by_vertex(case)
+    if proof is not None and proof.claim is Claim.INSEPARABLE:
+        proof = reduce_face(case.rows, proof, case.budget)
+    if proof is not None:
+        return proof
     case.budget = replace(case.budget, exact=case.budget.last)
     return by_exact(case)
 
@@ -63,6 +69,12 @@ def evidence_in(case: Case, proof: Proof | None) -> Evidence | None:
     if case.budget.insist or (proof is not None and proof.claim is not Claim.INSEPARABLE) or case.budget.late:
         return None
     return _evidence(case)
+
+
+def proof_beside(case: Case, evidence: Evidence) -> Proof | None:
+    """A proof that no θ separates from rows that no last digit moves, if there is one: it comes before evidence."""
+    still = untouched(case.rows, evidence)
+    return by_core(case, still) if len(still) > 1 else None
 
 
 def evidence_beside(case: Case, proof: Proof) -> Evidence | None:

@@ -94,22 +94,31 @@ def orthonormal(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index] | Non
     return Q[:, :r], R[:r], np.array(kept, dtype=np.int64)
 
 
-def complementary_pair(Z: Matrix, budget: Budget) -> Pair | None:
-    """The pair of rows Z (balanced, at most a few thousand columns); None where floats do not settle it in time."""
+def whitened(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index, Matrix] | None:
+    """Q = Z[:, kept] P with QᵀQ = I, P, the columns kept, and the others over these; None once it is late."""
     from scipy.linalg import solve_triangular
 
-    D = Z.shape[1]
     found = orthonormal(Z, budget)
     if found is None:
         return None
     Q, R, kept = found
-    left = np.setdiff1d(np.arange(D), kept)
     P = solve_triangular(R[:, kept], np.eye(len(kept)))
-    combinations = P @ R[:, left]
+    combinations = P @ R[:, np.setdiff1d(np.arange(Z.shape[1]), kept)]
     pivots = abs(R[:, kept].diagonal())
     if len(kept) and pivots.min() < STEEP * pivots.max() and len(Z) * len(kept) ** 2 <= REFINED:
         Q, R = np.linalg.qr(accurate(Z[:, kept], P))  # what rounding made of the first Q, put right
         P = solve_triangular(R.T, P.T, lower=True).T
+    return Q, P, kept, combinations
+
+
+def complementary_pair(Z: Matrix, budget: Budget) -> Pair | None:
+    """The pair of rows Z (balanced, at most a few thousand columns); None where floats do not settle it in time."""
+    D = Z.shape[1]
+    found = whitened(Z, budget)
+    if found is None:
+        return None
+    Q, P, kept, combinations = found
+    left = np.setdiff1d(np.arange(D), kept)
     length = np.sqrt(np.einsum("ij,ij->i", Q, Q))
     face = length <= VANISHED**2
     length[face] = 1.0

@@ -16,7 +16,7 @@ from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.deciding.budget import Budget, check_time_limit
 from separatrix.deciding.distinct import distinct
 from separatrix.deciding.fragile import is_fragile
-from separatrix.deciding.kind import evidence_in, last_resort, whole_kind
+from separatrix.deciding.kind import evidence_in, last_resort, proof_beside, whole_kind
 from separatrix.deciding.margin import Bracket, Margin, MarginStatus
 from separatrix.deciding.max_margin import remember
 from separatrix.deciding.search import Case, Tool, separator, settle
@@ -25,6 +25,7 @@ from separatrix.reporting.status import Word
 
 LAST = Tool("exact", lambda case: None)
 KNOWN = Tool("known", lambda case: None)  # what an earlier call on the same Problem left
+BESIDE = Tool("core", lambda case: None)  # rows that no last digit moves, beside others that are tied to rounding
 
 
 class Verdict(Word):
@@ -235,6 +236,8 @@ def decide(problem: Problem, budget: Budget) -> Separation:
     if proof is not None and tool.whole:
         proof = whole_kind(case, proof)  # costs little more, and says more
     evidence = evidence_in(case, None) if proof is None else None
+    if evidence is not None and (proof := proof_beside(case, evidence)) is not None:
+        evidence, tool = None, BESIDE
     if proof is None and evidence is None:
         proof, tool = last_resort(case), LAST
     fragile = evidence is not None or (proof is not None and is_fragile(case, proof))

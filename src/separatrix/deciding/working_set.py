@@ -26,7 +26,7 @@ from separatrix.deciding.boundary import ROUNDING, Evidence, shares
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.claims import claim
 from separatrix.deciding.fragile import is_fragile, survives
-from separatrix.deciding.kind import evidence_in
+from separatrix.deciding.kind import evidence_in, proof_beside
 from separatrix.deciding.margin import Gauge, Margin, MarginStatus, Progress, find_margin, in_units, unit_vector
 from separatrix.deciding.search import Case, settle
 
@@ -163,6 +163,8 @@ def settle_elsewhere(rows: Rows, budget: Budget) -> tuple[Settled, WorkingSet]:
                 evidence = evidence_in(case, None)
                 if evidence is None:
                     break
+                if (proof := proof_beside(case, evidence)) is not None:
+                    return Settled(_of_all(work, proof), None, is_fragile(case, proof)), work
                 found = rows.map(held_against, evidence.theta)
                 if all(f.wrong == 0 for f in found):
                     return Settled(None, _evidence_of_all(work, evidence, found), True), work

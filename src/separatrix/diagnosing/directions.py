@@ -41,6 +41,7 @@ TIMES = 10  # rational arithmetic tries a sign where rows times unknowns squared
 TELLING = 1e-12  # of its largest entry, what a point's entry must be to show a sign
 OPEN = 20_000  # entries of rows that floats leave open, up to which a point is looked at exactly
 SEARCHED, SEARCHES = 10_000_000, 40  # entries of rows up to which signs left open are decided one by one, and how many
+IN_VAIN = 10  # searches that one without an answer counts for: where floats do not tell one sign, they tell few
 SYSTEM = 250  # weights up to which they are solved for exactly
 
 
@@ -244,7 +245,7 @@ class Cone:
             return None
         if self.simplex:
             return self.by_simplex(g, s)
-        if len(self.N) < self.reader.D or len(self.rows) * self.reader.D > SEARCHED or self.searches == 0:
+        if len(self.N) < self.reader.D or len(self.rows) * self.reader.D > SEARCHED or self.searches <= 0:
             return None
         self.searches -= 1
         extra = np.array([nearest(c) for c in self.full(g, s)])
@@ -252,8 +253,11 @@ class Cone:
             return None
         Z = np.vstack([self.reader.dense(self.rows, self.N), extra])
         proof, _ = settle(Case(hold_signed(Z, np.array([0, 1])), self.budget))
-        if proof is None or proof.claim is not Claim.SEPARABLE:
-            return None if proof is None else False
+        if proof is None:
+            self.searches -= IN_VAIN - 1
+            return None
+        if proof.claim is not Claim.SEPARABLE:
+            return False
         self.points.append([Fraction(t) for t in proof.theta or ()])
         return True
 
