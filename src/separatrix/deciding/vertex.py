@@ -140,7 +140,8 @@ class Vertex:
     def first(self, psi: Vector, lam: Vector, faint: float) -> list[int]:
         """Rows of clear weight, at last a single one, and columns that make a basis of them: those where ψ is large."""
         J = np.argsort(-lam, kind="stable")[: self.r + 1 if faint < 1 else 1]
-        Q, basis = np.empty((self.r + 1, 0)), []
+        Q = np.empty((self.r + 1, 0))
+        basis: list[int] = []
         for v in [*J[lam[J] >= faint * lam.max()].tolist(), *(self.n + np.argsort(-abs(psi), kind="stable")).tolist()]:
             c = np.append(self.A[v], 1.0) if v < self.n else np.eye(self.r + 1)[v - self.n]
             for _ in range(2):
@@ -184,7 +185,7 @@ class Vertex:
         m = self.A @ floats - float(t)
         clear = np.flatnonzero(m < -SURE * self.r)
         if len(clear):
-            return int(clear[0] if patient else clear[np.argmin(m[clear])])
+            return int(clear[0]) if patient else int(clear[np.argmin(m[clear])])
         return next((int(i) for i in np.flatnonzero(m < SURE * self.r) if self.off(int(i), psi, t) < 0), None)
 
     def off(self, i: int, psi: list[Fraction], t: Fraction) -> Fraction:
