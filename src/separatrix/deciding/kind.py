@@ -14,7 +14,7 @@ from separatrix.data.rows import Index, Vector
 from separatrix.deciding.boundary import Evidence, evidence_of, untouched
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.claims import claim_quasi_complete, claim_weights
-from separatrix.deciding.pair import EVEN
+from separatrix.deciding.pair import EVEN, Pair
 from separatrix.deciding.panels import cholesky
 from separatrix.deciding.relations import Relations, holds_on, independent_columns
 from separatrix.deciding.scaling import Matrix, equilibrated
@@ -55,10 +55,12 @@ def last_resort(case: Case) -> Proof | None:
     """Rational arithmetic where neither floats nor linear algebra settled it: as long as it takes."""
     if case.budget.late:
         return None
-    proof = by_vertex(case)
-    if proof is not None and proof.claim is Claim.INSEPARABLE:
+    proof = vertex_of(case)
+    if not isinstance(proof, Proof):
+        proof = by_vertex(case, every=True)
+    if isinstance(proof, Proof) and proof.claim is Claim.INSEPARABLE:
         proof = reduce_face(case.rows, proof, case.budget)
-    if proof is not None:
+    if isinstance(proof, Proof):
         return proof
     case.budget = replace(case.budget, exact=case.budget.last)
     return by_exact(case)
@@ -68,7 +70,18 @@ def evidence_in(case: Case, proof: Proof | None) -> Evidence | None:
     """Where the kind is not proven and need not be: what is true to the precision of the numbers."""
     if case.budget.insist or (proof is not None and proof.claim is not Claim.INSEPARABLE) or case.budget.late:
         return None
-    return _evidence(case)
+    found = _evidence(case)
+    if found is None and isinstance(pair := vertex_of(case), Pair):
+        case.pair = pair
+        found = _evidence(case)
+    return found
+
+
+def vertex_of(case: Case) -> Proof | Pair | None:
+    """A vertex and what it shows, once."""
+    if not case.climbed:
+        case.climbed, case.vertex = True, by_vertex(case)
+    return case.vertex
 
 
 def proof_beside(case: Case, evidence: Evidence) -> Proof | None:

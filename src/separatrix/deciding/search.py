@@ -65,6 +65,8 @@ class Case:
         self.steps = 0  # of Newton's path
         self.pair: Pair | None = None
         self.walked = False  # the Newton path, to its end
+        self.climbed = False  # to a vertex, and what it shows
+        self.vertex: Proof | Pair | None = None
 
     @cached_property
     def scaled(self) -> ScaledRows:

@@ -12,18 +12,20 @@ matrix of full rank: nothing hangs on its rounding.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
+from typing import Any
 
 import numpy as np
 
 from separatrix.certify import Claim, Proof
-from separatrix.certify.reader import as_floats, as_integers
+from separatrix.certify.reader import as_integers
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import Budget
-from separatrix.deciding.claims import claim, weights_of
+from separatrix.deciding.claims import claim
 from separatrix.deciding.exact import Row, solve_system
-from separatrix.deciding.pair import REFINED, accurate, whitened
+from separatrix.deciding.pair import REFINED, Pair, accurate, whitened
 from separatrix.deciding.scaling import Matrix
 from separatrix.deciding.search import Case, separator
 
@@ -35,25 +37,58 @@ SURE = 1e-11  # from where floats tell the sign of a unit row's margin
 PIVOTS, PATIENT = 400, 100  # at most, and how many before the first that serves is taken: then none comes twice
 
 
-def by_vertex(case: Case) -> Proof | None:
-    """Whatever the rows are, where columns are few and none is a combination of others to rounding."""
+def by_vertex(case: Case, *, every: bool = False) -> Proof | Pair | None:
+    """A proof, whatever the rows are, where columns are few; of columns dependent to rounding perhaps a pair only.
+
+    Without the columns that are combinations of others to rounding a separator is one of all; weights are tied to
+    rounding in those. `every` column is looked at to the last bit.
+    """
     n, D = case.rows.n, case.reader.D
     if D > COLUMNS or n * D * D > REFINED or case.rows.sparse or case.budget.late:
         return None
     Z = case.scaled.block(np.arange(n))
-    found = whitened(Z, case.budget)
-    if found is None or len(found[2]) < D:
+    found = every_column(Z) if every else whitened(Z, case.budget)
+    if found is None or len(found[2]) == 0:
         return None
-    A = accurate(Z, found[1])  # as P makes it, not as it was meant
+    _, P, kept, combinations = found
+    A = accurate(Z[:, kept], P)  # as P makes it, not as it was meant
     length = np.sqrt(np.einsum("ij,ij->i", A, A))
-    P = found[1] * case.scaled.kappa[:D, None]
-    if case.rows.bias:
+    P = P * case.scaled.kappa[kept, None]
+    if case.rows.bias and kept[-1] == D - 1:
         P[-1] *= case.rows.bias  # the constant column is 1 to the reader
     if not (length > 0).all() or not np.isfinite(P).all():
         return None
     A /= length[:, None]
     guess = guessed(A, case.budget)
-    return None if guess is None else Vertex(case, A, P).climb(*guess)
+    end = None if guess is None else Vertex(case, A, P, kept).climb(*guess)
+    return end if end is None or isinstance(end, Proof) else _pair(case, end, kept, combinations)
+
+
+def every_column(Z: Matrix) -> tuple[Matrix, Matrix, Index, Matrix] | None:
+    """What `whitened` gives, with all columns however nearly dependent: P put right until ZP is orthonormal."""
+    D = Z.shape[1]
+    P, A = np.eye(D), Z
+    for _ in range(3):
+        R = np.linalg.qr(A, mode="r")
+        if len(R) < D or not abs(R.diagonal()).min() > 0:
+            return None
+        P = np.linalg.solve(R.T, P.T).T
+        A = accurate(Z, P)
+    return A, P, np.arange(D), np.zeros((D, 0))
+
+
+def _pair(case: Case, lam: dict[int, Fraction], kept: Index, combinations: Matrix) -> Pair | None:
+    """Weights on the columns kept as a pair: of all rows, or with the face of the pair at hand."""
+    J = np.array(sorted(lam), dtype=np.int64)
+    top = max(lam.values())
+    weights = np.zeros(case.rows.n)
+    weights[J] = np.array([float(lam[int(i)] / top) for i in J]) / case.scaled.rho[J]
+    if len(J) <= len(kept):
+        at_hand = case.pair is not None and bool(case.pair.face[J].all())
+        return replace(case.pair, lam=weights) if case.pair is not None and at_hand else None
+    D, none = case.reader.D, np.zeros((0, 0))
+    left, every = np.setdiff1d(np.arange(D), kept), np.ones(case.rows.n, dtype=bool)
+    return Pair(np.zeros(D), weights, every, kept, left, combinations, np.zeros((D, 0)), np.zeros(0), none)
 
 
 def guessed(A: Matrix, budget: Budget) -> tuple[Vector, Vector] | None:
@@ -93,9 +128,9 @@ class Vertex:
     above and below zero. Those have cost 1. A basis has r + 1 of them, B x = (0, …, 0, 1).
     """
 
-    def __init__(self, case: Case, A: Matrix, P: Matrix) -> None:
-        self.case, self.A = case, A
-        self.n, self.r = A.shape
+    def __init__(self, case: Case, A: Matrix, P: Matrix, kept: Index) -> None:
+        self.case, self.A, self.kept = case, A, kept
+        self.n, self.r = map(int, A.shape)
         whole = as_integers(P.ravel())
         self.P = [whole[k * self.r : (k + 1) * self.r] for k in range(self.r)]
         self.known: dict[int, Row] = {}
@@ -107,14 +142,14 @@ class Vertex:
             if v >= self.n:
                 y[(v - self.n) % self.r] = -1 if v < self.n + self.r else 1
             else:
-                z = self.case.reader.integers(v, np.arange(self.r))
+                z = self.case.reader.integers(v, self.kept)
                 y = [sum(a * p[j] for a, p in zip(z, self.P, strict=True) if a) for j in range(self.r)]
                 y.append(isqrt(sum(v * v for v in y)) or 1)
             self.known[v] = y
         return self.known[v]
 
-    def climb(self, psi: Vector, lam: Vector) -> Proof | None:
-        """From ψ and λ in floats to a proof; None where time or pivots run out."""
+    def climb(self, psi: Vector, lam: Vector) -> Proof | dict[int, Fraction] | None:
+        """From ψ and λ in floats to a proof, or to weights tied in the columns kept; None out of time or pivots."""
         some = (self.first(psi, lam, faint) for faint in FAINT)
         basis, x = next(((b, x) for b in some if (x := self.level(b))), ([], []))
         for pivot in range(PIVOTS if basis else 0):
@@ -183,37 +218,46 @@ class Vertex:
                 return self.n + j + (0 if value > 0 else self.r)
         floats = np.array([float(v) for v in psi])
         m = self.A @ floats - float(t)
-        clear = np.flatnonzero(m < -SURE * self.r)
+        clear: Index = np.flatnonzero(m < -SURE * self.r)
         if len(clear):
-            return int(clear[0]) if patient else int(clear[np.argmin(m[clear])])
-        return next((int(i) for i in np.flatnonzero(m < SURE * self.r) if self.off(int(i), psi, t) < 0), None)
+            best = 0 if patient else int(np.argmin(m[clear]))
+            return int(clear[best])
+        near: list[int] = np.flatnonzero(m < SURE * self.r).tolist()
+        return next((i for i in near if self.off(i, psi, t) < 0), None)
 
     def off(self, i: int, psi: list[Fraction], t: Fraction) -> Fraction:
         """y_iᵀψ - t but for a positive factor."""
         *y, one = self.column(i)
         return sum((a * v for a, v in zip(y, psi, strict=True)), Fraction(0)) - one * t
 
-    def separated(self, psi: list[Fraction]) -> Proof | None:
+    def separated(self, prices: list[Fraction]) -> Proof | None:
         """θ = Pψ as a proof, in floats where these do."""
-        case = self.case
-        whole = as_integers(psi[:-1])
-        theta = [sum(p * v for p, v in zip(line, whole, strict=True)) for line in self.P]
-        floats = np.zeros(case.rows.d + 1)
-        floats[: self.r] = as_floats(theta)
-        if case.rows.bias:
-            floats[self.r - 1] /= case.rows.bias
-        big = max(map(abs, theta)) or 1
-        exact = tuple(Fraction(v, big) for v in theta)
-        return separator(case, floats) or claim(case.rows, Claim.SEPARABLE, theta=exact)
+        rows, psi = self.case.rows, as_integers(prices[:-1])
+        some = [sum(p * v for p, v in zip(line, psi, strict=True)) for line in self.P]
+        big = max(map(abs, some)) or 1
+        theta = [Fraction(0)] * self.case.reader.D
+        for j, v in zip(self.kept.tolist(), some, strict=True):
+            theta[j] = Fraction(v, big)
+        floats = np.zeros(rows.d + 1)
+        floats[: len(theta)] = [float(v) for v in theta]
+        if rows.bias:
+            floats[rows.d] /= rows.bias
+        return separator(self.case, floats) or claim(rows, Claim.SEPARABLE, theta=tuple(theta))
 
-    def tied(self, basis: list[int], x: list[Fraction]) -> Proof | None:
-        """λ as a proof: that rows overlap where they span all columns."""
-        case, every = self.case, np.arange(self.r)
-        value = {v: t for v, t in zip(basis, x, strict=True) if t}
-        J: Index = np.array(sorted(value), dtype=np.int64)
-        Z = [case.reader.integers(int(i), every) for i in J]
-        lam = weights_of(case.reader, J, Z, [value[int(i)] for i in J])
-        parts = {"rows": tuple(J.tolist()), "weights": tuple(lam[int(i)] for i in J)}
+    def tied(self, basis: list[int], x: list[Fraction]) -> Proof | dict[int, Fraction] | None:
+        """λ as a proof, that rows overlap where they span all columns; as it is where columns are left."""
+        case, value = self.case, {v: t for v, t in zip(basis, x, strict=True) if t}
+        J = np.array(sorted(value), dtype=np.int64)
+        Z = [case.reader.integers(int(i), self.kept) for i in J]
+        lam = [value[int(i)] * Fraction(self.factor(int(i), z)) for i, z in zip(J, Z, strict=True)]
+        if self.r < case.reader.D:
+            return dict(zip(J.tolist(), lam, strict=True))
+        parts: dict[str, Any] = {"rows": tuple(J.tolist()), "weights": tuple(lam)}
         if len(J) == self.r + 1:
             return claim(case.rows, Claim.OVERLAP, columns=tuple(range(self.r)), **parts)
         return claim(case.rows, Claim.INSEPARABLE, **parts)
+
+    def factor(self, i: int, z: Row) -> Fraction:
+        """What row i was multiplied by to be whole."""
+        raw = self.case.reader.dense(np.array([i]), self.kept)[0]
+        return next(Fraction(v) / Fraction(float(t)) for v, t in zip(z, raw, strict=True) if v)
