@@ -69,7 +69,7 @@ def every_column(Z: Matrix) -> tuple[Matrix, Matrix, Index, Matrix] | None:
     D = Z.shape[1]
     P, A = np.eye(D), Z
     for _ in range(3):
-        R = np.linalg.qr(A, mode="r")
+        R = np.asarray(np.linalg.qr(A, mode="r"))
         if len(R) < D or not abs(R.diagonal()).min() > 0:
             return None
         P = np.linalg.solve(R.T, P.T).T
