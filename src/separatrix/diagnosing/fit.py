@@ -205,9 +205,7 @@ def _notes(reduced: Reduced, alpha: float) -> tuple[str, ...]:
     given = [name for name in reduced.columns if name not in reduced.finite]
     if given:
         some = ", ".join(given[:5]) + (", …" if len(given) > 5 else "")
-        notes.append(
-            f"{some}: estimated with the dropped coefficients at 0; by itself not determined in the whole model"
-        )
+        notes.append(f"{some}: with the dropped coefficients at 0; no finite estimate of its own in the whole model")
     if reduced.model.link == "cauchit":
         notes.append(
             "a cauchit's likelihood may have several maxima; this is the higher of those above 0 and the logit's"
