@@ -23,6 +23,7 @@ from separatrix.deciding.scaling import Matrix
 from separatrix.deciding.sparse_relations import Entries, Relations, rows_off
 
 MOST = 20_000_000  # products of entries and relations that are taken
+LINES = 10_000_000  # entries of a block that is written out
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +150,11 @@ class Reduced:
                     theta[k] -= c * theta[j]
         return theta
 
-    def blocks(self, at: Index) -> Iterator[Block]:
-        """The rows at these places by unknowns that have none of them in common, each row once up to its factor."""
+    def blocks(self, at: Index) -> Iterator[Block | None]:
+        """The rows at these places by unknowns that they have in common, each row once up to its factor.
+
+        None for a block that is too large to write out.
+        """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -162,9 +166,8 @@ class Reduced:
         own = label[part.indices[part.indptr[:-1]]] if len(at) else np.empty(0, dtype=np.int64)
         order = np.argsort(own, kind="stable")
         for members in np.split(order, np.flatnonzero(np.diff(own[order])) + 1) if len(at) else ():
-            columns = np.flatnonzero(label == own[members[0]])
             used = np.unique(np.concatenate([part.indices[part.indptr[i] : part.indptr[i + 1]] for i in members]))
-            yield Block.of(part, members, np.intersect1d(columns, used), at)
+            yield Block.of(part, members, used, at) if len(members) * len(used) <= LINES else None
 
 
 @dataclass(frozen=True, eq=False)

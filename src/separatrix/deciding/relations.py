@@ -22,7 +22,7 @@ from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.exact import echelon, solve_system
 from separatrix.deciding.panels import gram, triangle
 from separatrix.deciding.sparse_relations import Relations as Relations
-from separatrix.deciding.sparse_relations import sparse_columns
+from separatrix.deciding.sparse_relations import sparse_columns, worthwhile
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 PANEL = 128  # columns orthogonalised together
@@ -68,9 +68,12 @@ def independent_columns(
         pivots, exact = echelon([as_integers(line) for line in reader.dense(rows, columns)])
         named = {int(columns[j]): {int(columns[k]): c for k, c in terms.items()} for j, terms in exact.items()}
         return np.sort(columns[pivots].astype(np.int64)), named
-    sparse = sparse_columns(reader, rows, order=order, budget=budget) if reader.sparse else None
-    if sparse is not None:
-        return sparse
+    if reader.sparse and worthwhile(reader, rows, budget.entries // 10):
+        found = sparse_columns(reader, rows, order=order, budget=budget)
+        if found is not None:
+            return found
+    if reader.sparse and len(rows) * len(columns) > budget.entries:
+        return np.sort(columns), {}
     if len(rows) * len(columns) * min(len(rows), len(columns)) > budget.affordable(FACTORED):
         return np.sort(columns), {}
     A = reader.dense(rows, columns)
@@ -83,12 +86,12 @@ def independent_columns(
     keep = _without_proportional(reader, rows, columns, A, keep, relations)
     K = keep
     if len(_rank(A[:, keep], budget, ordered=order is not None)[1]):
-        K, found = _by_prime(reader, rows, columns, A, keep, budget)
+        K, more = _by_prime(reader, rows, columns, A, keep, budget)
         for j, terms in relations.items():  # what leaned on a column that has now left leans on what that leans on
             relations[j] = {
-                k: c * factor for base, factor in terms.items() for k, c in found.get(base, {base: Fraction(1)}).items()
+                k: c * factor for base, factor in terms.items() for k, c in more.get(base, {base: Fraction(1)}).items()
             }
-        relations |= found
+        relations |= more
     return np.sort(columns[K]), relations
 
 

@@ -109,6 +109,8 @@ def _stays(case: Case, before: Stage | Proof, stage: Stage | Proof) -> bool:
     if left is None or len(left.rows) < len(rows):
         return False
     (block, *others) = left.blocks(np.arange(len(rows)))
+    if block is None:
+        return False
     if others or len(block.lines) < len(rows):
         return len(block.columns) == 1 and not others  # one unknown: signs alone tie
     lean = [left.N[at] in relations for at in block.columns]

@@ -29,6 +29,7 @@ from separatrix.deciding.search import Case
 from separatrix.deciding.sparse_relations import sparse_columns
 
 DENSE = 20_000_000  # entries of dense rows that are looked at as sparse ones
+FEW = 1_000_000  # entries that are left, up to which it does not matter how much was tied
 LINES = 2_000_000  # rows times unknowns squared of a block whose relations are eliminated exactly
 
 Prove = Callable[[Case], Proof | None]
@@ -133,9 +134,11 @@ class Reduction:
             psi = np.zeros(len(left.N), dtype=object)
             psi[:] = Fraction(0)
             grown = False
+            if len(core) * len(left.N) > FEW and 2 * len(self.K) < self.reader.D:
+                return None  # rows with both signs say little here, and the tools for all rows more
             for block in left.blocks(core):
-                answer = self.settled(block)
-                if answer is None:
+                answer = None if block is None else self.settled(block)
+                if block is None or answer is None:
                     return None
                 point, E, weights = answer
                 if len(E) == 0:

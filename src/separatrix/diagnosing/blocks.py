@@ -46,7 +46,10 @@ def directions_by_block(case: Case, proof: Proof) -> Directions | None:
         for k, c in terms.items():
             g[k][place[j]] = -c * left.factor[place[j]]
     inside = [Fraction(proof.theta[int(j)]) / f for j, f in zip(left.N, left.factor, strict=True)]
-    blocks = [BlockCone(block, inside, case) for block in left.blocks(np.arange(len(off)))]
+    found_blocks = list(left.blocks(np.arange(len(off))))
+    if any(block is None for block in found_blocks):
+        return None
+    blocks = [BlockCone(block, inside, case) for block in found_blocks if block is not None]
     home = {int(at): (cone, k) for cone in blocks for k, at in enumerate(cone.block.columns)}
     wanted: dict[int, list[tuple[BlockCone, Functional]]] = {}
     for j, terms in enumerate(g):
