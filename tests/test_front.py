@@ -41,6 +41,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data.csv").write_text("a,b,y\n1,2,0\n2,1,0\n4,5,1\n5,5,1\n")
     (tmp_path / "patients.csv").write_text("ward,age,died\nicu,60,yes\nnorth,61,no\nnorth,70,yes\nsouth,50,no\n")
+    trade = ["exporter,importer,distance,flow", "a,b,3,1.5", "b,a,3,0", "a,c,5,2", "c,a,5,0.5", "b,c,2,0", "c,b,2,1"]
+    (tmp_path / "trade.csv").write_text("\n".join(trade))
     X, y, _ = sx.planted(200, 5, margin=0.2)
     np.savez(tmp_path / "images.npz", X=X, y=y)
     np.save(tmp_path / "rows.npy", X)
@@ -347,10 +349,15 @@ def test_a_hyperplane_of_few_columns_is_printed(folder):
         assert y * (float(theta["a"]) * a + float(theta["b"]) * b + float(theta["(intercept)"])) > 0
 
 
-def test_a_proof_that_cannot_be_written_says_why(folder):
+def test_a_proof_of_several_classes_is_written_and_names_its_model(folder):
     (folder / "three.csv").write_text("a,y\n1,0\n2,1\n3,2\n1.5,2\n2.5,0\n1.2,1\n")
-    done = CliRunner().invoke(app, ["diagnose", "three.csv", "--target", "y", "--proof", "t.proof"])
-    assert "there is no proof to write: more than two classes have none." in done.stderr
+    asked = ["diagnose", "three.csv", "--target", "y", "--proof", "t.proof"]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 2 and "more than one model would fit" in done.stderr
+    done = CliRunner().invoke(app, [*asked, "--model", "multinomial"])
+    assert done.stderr == ""
+    checked = CliRunner().invoke(app, ["verify", "t.proof", "three.csv"])
+    assert checked.exit_code == 0 and "of the model multinomial" in checked.stdout
 
 
 def test_names_of_experiments_and_data_sets_are_completed():

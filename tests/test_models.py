@@ -297,3 +297,15 @@ def test_many_pairs_of_classes_that_are_alike_are_told_in_one_line():
     x = np.tile(np.arange(4.0), 6)
     report = str(sx.diagnose({"x": x, "y": np.repeat(list("abcdef"), 4)}, "y"))
     assert "any two of the classes by themselves: overlap" in report and "against" not in report
+
+
+def test_an_option_does_not_overrule_the_formula_and_verify_takes_the_formula_too():
+    pytest.importorskip("formulaic", reason="formulaic is not installed")
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0, 2.5], "y": [0, 0, 1, 1, 1]})
+    found = sx.diagnose("y ~ x - 1", frame)
+    assert list(found.columns) == ["x"]
+    assert sx.verify(found.proof, frame) and sx.verify(found.proof, "y ~ x - 1", frame)
+    with pytest.raises(ValueError, match="fit_intercept=False contradicts the formula"):
+        sx.diagnose("y ~ x", frame, fit_intercept=False)
+    assert list(sx.diagnose(frame, "y").columns) == ["x", "(intercept)"]
+    assert list(sx.diagnose(frame, "y", fit_intercept=False).columns) == ["x"]

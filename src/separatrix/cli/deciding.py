@@ -14,7 +14,6 @@ from separatrix.cli.console import (
     Data,
     Formula,
     Header,
-    Intercept,
     Keep,
     Labels,
     MaybeIntercept,
@@ -182,7 +181,7 @@ def diagnose(
         list[str] | None, typer.Option(help="As 'ward=north': the level to compare with; may be given again.")
     ] = None,
     keep: Keep = None,
-    intercept: Intercept = True,
+    intercept: MaybeIntercept = None,
     missing: Missing = "error",
     header: Header = None,
     labels: Labels = None,

@@ -38,7 +38,7 @@ def diagnose(
     y: Any = None,
     *,
     model: str | None = None,
-    fit_intercept: bool = True,
+    fit_intercept: bool | None = None,
     sample_weight: Any = None,
     offset: Any = None,
     trials: Any = None,
@@ -68,8 +68,8 @@ def diagnose(
         "logit", "probit", "cauchit", "cloglog", "fractional", "multinomial", "cumulative", "cumulative-probit",
         "adjacent", "sequential", "poisson", "negative-binomial", "ppml", "conditional" or "cox". It is guessed where
         one guess is sensible: two values, an ordered category, text of several values, and by the options below.
-    fit_intercept : bool, default=True
-        Whether the model has an intercept; a formula or a `Problem` says so itself.
+    fit_intercept : bool or None, default=None
+        Whether the model has an intercept; by default it has one, unless a formula or a `Problem` says otherwise.
     sample_weight : str or array-like, optional
         Weights; rows of weight 0 are left out.
     offset : str or array-like, optional

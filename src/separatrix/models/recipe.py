@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from separatrix.data.statsmodels_model import is_model
-from separatrix.data.table import read_table
+from separatrix.data.table import is_formula, read_table, stated_intercept
 from separatrix.models.model import MODELS
 from separatrix.models.reading import Reading, model_named, read_model
 
@@ -23,7 +23,7 @@ class Recipe:
     model : its name; None to guess
     formula : the formula, where one was given
     outcome : the name of the outcome's column, or of two (successes and failures); None where values were given
-    fit_intercept : whether a constant column is appended, where the model has one
+    fit_intercept : whether a constant column is appended, where the model has one; None: as a formula says, else yes
     beside : by option, the name of its column; "" where values were given, which have to be given again
     fixed_effects, reference, keep, missing : as in `read_table`
     """
@@ -31,7 +31,7 @@ class Recipe:
     model: str | None = None
     formula: str | None = None
     outcome: str | tuple[str, ...] | None = None
-    fit_intercept: bool = True
+    fit_intercept: bool | None = None
     beside: Mapping[str, str] = field(default_factory=dict)
     fixed_effects: tuple[str, ...] = ()
     reference: Mapping[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Recipe:
         y: Any,
         *,
         model: str | None,
-        fit_intercept: bool,
+        fit_intercept: bool | None,
         beside: Mapping[str, Any],
         fixed_effects: Sequence[str] | str,
         reference: Mapping[str, Any] | None,
@@ -101,8 +101,8 @@ class Recipe:
             keep=self.keep,
             missing=self.missing,
         )
-        constant = self.fit_intercept if design.fit_intercept is None else design.fit_intercept
-        return read_model(design, self.model, fit_intercept=constant)
+        silent = design.fit_intercept is None and self.fit_intercept is None
+        return read_model(design, self.model, fit_intercept=silent or stated_intercept(design, self.fit_intercept))
 
     def again(self, data: Any, y: Any, beside: Mapping[str, Any]) -> Reading:
         """The same from the recipe's own names, as a file gives them; values that it does not name are given again."""
@@ -111,7 +111,8 @@ class Recipe:
             raise ValueError(f"the proof was made with values for {', '.join(missing)}; give them again.")
         known = {name: column for name, column in self.beside.items() if column}
         if self.formula is not None:
-            return self.read(self.formula, data, {**known, **beside})
+            frame = y if is_formula(data, y) else data  # the formula that counts is the proof's own
+            return self.read(self.formula, frame, {**known, **beside})
         if y is None:
             y = list(self.outcome) if isinstance(self.outcome, tuple) else self.outcome
         return self.read(data, y, {**known, **beside})
@@ -140,7 +141,7 @@ class Recipe:
         beside = _pairs(fields["beside"], "beside")
         if fields["model"] not in MODELS or not set(beside) <= set(BESIDE):
             raise ValueError("its model is none of ours")
-        if not isinstance(fields["fit_intercept"], bool) or fields["missing"] not in ("error", "drop"):
+        if not isinstance(fields["fit_intercept"], bool | None) or fields["missing"] not in ("error", "drop"):
             raise ValueError("its model is no recipe")
         formula = fields["formula"]
         if formula is not None and not (isinstance(formula, str) and "~" in formula and len(formula) <= LONG):
