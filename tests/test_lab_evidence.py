@@ -193,6 +193,15 @@ def test_captions_say_which_rows_were_taken():
     )
 
 
+def test_a_figure_of_repeated_rows_says_how_they_are_counted():
+    book = paper_book()
+    told = {k: curves.caption(book.experiments[f"figure-{k}"], book.data) for k in (6, 7)}
+    assert "once among the rows on the wrong side" in told[7] and "once among" not in told[6]
+    X, y, often = np.array([[1.0, 0.0], [-1.0, 0.2]]), np.array([1, -1]), np.array([1.0, 10.0])
+    trace = solve(X, y, "lr-gd", theta0=[1.0, 9.0], sample_weight=often, max_iter=0).trace
+    assert trace["errors"][0] == 1 and trace["accuracy"][0] == pytest.approx(1 / 11)
+
+
 # Kinds
 
 

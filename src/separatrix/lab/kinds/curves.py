@@ -77,11 +77,14 @@ def run_row(job: Job, found: Result) -> Row:
 
 def caption(experiment: Experiment, data: Data) -> str:
     """Which rows, which iterates, which marks."""
+    entries = list(entries_of(experiment, data))
+    often = " Repeated rows count as often in accuracy, and once among the rows on the wrong side."
     return (
-        f"{rows_caption(entries_of(experiment, data))} Every iterate up to the 20th is drawn, then each "
+        f"{rows_caption(entries)} Every iterate up to the 20th is drawn, then each "
         f"{100 * (GROWTH - 1):.0f} % later than the one before, and the last; what happens between two of them is not "
         "seen. Both axes of errors are logarithmic, with a place for 0; they show what is below the axis of accuracy "
         "too. A dot: every row is on its right side. A cross: the budget of iterations was spent first."
+        + (often if any(entry.repeat > 1 for entry in entries) else "")
     )
 
 
