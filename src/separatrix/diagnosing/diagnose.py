@@ -197,8 +197,10 @@ def diagnosis_of(
     aliased |= {names[j]: sum_of(terms, names) + ", to rounding" for j, terms in near.items()}
     stacked, theta = model.family != "binary", direction(found, len(names))
     pairs: tuple[Pair, ...] = ()
-    if stacked:  # the stack repeats each entry, so that it cannot tell what a change of one of them would turn
-        pairs, fragile = between_pairs(model, kept, budget) if model.family == "multinomial" else ((), False)
+    if stacked:
+        fragile = found.fragile and model.family in ("counts", "grouped")  # elsewhere a row's entries stand in several
+        if model.family == "multinomial":
+            pairs, fragile = between_pairs(model, kept, budget)
         found = replace(found, fragile=fragile, evidence=None)
     kind, observations = found.kind, conditions.separated(found.separated)
     if kind is Kind.QUASI_COMPLETE and stacked and _all_strict(conditions, found.separated):
