@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -40,44 +41,49 @@ class Table:
     event: list[int] | None = None
     weight: list[float] | None = None
 
-    @property
+    @cached_property
     def used(self) -> list[int]:
         """The observations."""
         return [i for i in range(len(self.y)) if self.weight is None or self.weight[i] > 0]
 
-    @property
+    @cached_property
     def classes(self) -> list[float]:
         """Those that occur, in order."""
         return sorted({self.y[i] for i in self.used})
 
-    @property
+    @cached_property
     def constant(self) -> bool:
         """Whether there is an intercept in the linear predictor."""
         return self.intercept and self.family in ("binary", "grouped", "counts", "multinomial")
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The entries of a row, its constant among them."""
         return len(self.X[0]) + self.constant
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of coefficients."""
         if self.family == "multinomial":
             return self.width * (len(self.classes) - 1)
         return self.width + (len(self.classes) - 1 if self.family in ORDERED else 0)
 
-    @property
+    @cached_property
     def constants(self) -> list[int]:
         """The coefficients that belong to no column: of columns that depend on each other they are kept first."""
         if self.family in ORDERED:
             return list(range(len(self.classes) - 1))
         return list(range(self.width - 1, self.size, self.width)) if self.constant else []
 
-    def row(self, i: int, exact: bool) -> list[Number]:
-        """Observation i, with its constant."""
-        row = [*self.X[i], 1.0] if self.constant else self.X[i]
-        return [Fraction(value) for value in row] if exact else list(row)
+    @cached_property
+    def rows(self) -> list[list[float]]:
+        """All of them, with their constants."""
+        return [[*x, 1.0] if self.constant else list(x) for x in self.X]
+
+    @cached_property
+    def exact(self) -> list[list[Fraction]]:
+        """The same in fractions."""
+        return [[Fraction(value) for value in row] for row in self.rows]
 
     def share(self, i: int) -> float:
         """The weight of an observation."""
@@ -103,7 +109,7 @@ def _dot(x: Vector, b: Vector) -> Number:
 
 
 def _eta(table: Table, theta: Vector, i: int) -> Number:
-    return _dot(table.row(i, isinstance(theta[0], Fraction)), theta)
+    return _dot((table.exact if isinstance(theta[0], Fraction) else table.rows)[i], theta)
 
 
 def _floats(numbers: Sequence[Number]) -> np.ndarray:
@@ -286,26 +292,26 @@ def _minus(z: list[Fraction]) -> list[Fraction]:
 
 def _binary_rows(table: Table, i: int) -> Rows:
     """F(η) rises with η, 1 - F(η) falls."""
-    x = table.row(i, exact=True)
+    x = table.exact[i]
     return [x] if table.y[i] == 1 else [_minus(x)]
 
 
 def _grouped_rows(table: Table, i: int) -> Rows:
     """With k successes η must not fall, with m - k failures it must not rise."""
-    x, k = table.row(i, exact=True), table.y[i]
+    x, k = table.exact[i], table.y[i]
     trials = 1.0 if table.trials is None else table.trials[i]
     return ([x] if k > 0 else []) + ([_minus(x)] if k < trials else [])
 
 
 def _count_rows(table: Table, i: int) -> Rows:
     """e^η must not rise; where y > 0, y η must not fall."""
-    x = table.row(i, exact=True)
+    x = table.exact[i]
     return [_minus(x)] + ([x] if table.y[i] > 0 else [])
 
 
 def _multinomial_rows(table: Table, i: int) -> Rows:
     """η of the class observed must rise as fast as that of any other."""
-    x, p, found = table.row(i, exact=True), table.width, []
+    x, p, found = table.exact[i], table.width, []
     for other in table.classes:
         if other != table.y[i]:
             z = [Fraction(0)] * table.size
@@ -321,7 +327,7 @@ def _below(table: Table, i: int, k: int) -> list[Fraction]:
     """The row of a_k - xᵀb."""
     z = [Fraction(0)] * (len(table.classes) - 1)
     z[k] = Fraction(1)
-    return z + _minus(table.row(i, exact=True))
+    return z + _minus(table.exact[i])
 
 
 def _cumulative_rows(table: Table, i: int) -> Rows:
@@ -348,7 +354,7 @@ def _sequential_rows(table: Table, i: int) -> Rows:
 
 
 def _difference(table: Table, i: int, j: int) -> list[Fraction]:
-    return [a - b for a, b in zip(table.row(i, exact=True), table.row(j, exact=True), strict=True)]
+    return [a - b for a, b in zip(table.exact[i], table.exact[j], strict=True)]
 
 
 def _matched_rows(table: Table, i: int) -> Rows:

@@ -28,7 +28,7 @@ MODELS = {
     "cox": ("cox",),
 }
 LINKS = {"fractional": "logit", "cumulative-probit": "probit"}  # others have their own name
-MANY = 0.05  # the share of problems whose rows are too many for the package to begin with rational arithmetic
+MANY = 0.02  # the share of problems whose rows are too many for the package to begin with rational arithmetic
 TEXTS = ["ash", "birch", "cedar", "elm", "fir", "oak", "yew"]
 
 
@@ -177,7 +177,7 @@ def _classes(family: str) -> Callable[[Generator, np.ndarray, np.ndarray, str], 
 
 def _matched(rng: Generator, X: np.ndarray, score: np.ndarray, model: str) -> Table:
     n, way = len(X), rng.integers(3)
-    groups = rng.integers(0, rng.integers(1, 4), n)
+    groups = rng.permutation(n) % max(rng.integers(1, 4), -(-n // 8))  # at most 8 to a set: all choices are tried
     y = rng.integers(0, 2, n) if way == 1 else np.zeros(n, int)
     for name in np.unique(groups):
         members = np.flatnonzero(groups == name)

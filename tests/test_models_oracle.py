@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from likelihoods import FACTOR, FAMILIES, ORDERED, Table, log_likelihood
+from model_attacks import attack
 from model_trial import Judged, climbs, judged, newton, not_right, peaks
 from model_zoo import problem
 
@@ -116,3 +117,9 @@ def test_the_script_sums_up_what_it_found(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("cox: 3 problems: 0 wrong, 0 undecided, 0 within rounding, 0 raised; ")
     assert (tmp_path / "log").read_text(encoding="utf-8") == done.stdout
+
+
+@pytest.mark.parametrize("family", range(len(FAMILIES)))
+def test_a_proof_whose_recipe_is_changed_fails_or_is_true_of_the_model_it_names(family, tmp_path):
+    counts = [attack(seed, 20, tmp_path) for seed in (family, family + len(FAMILIES))]
+    assert sum(one["refused"] + one["fails"] for one in counts) > 10
