@@ -15,6 +15,7 @@ Where floats find none that holds, the rational simplex says whether the rows of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -34,14 +35,16 @@ from separatrix.deciding.pair import Pair
 from separatrix.deciding.relations import Relations, independent_columns
 from separatrix.deciding.scaling import Matrix
 from separatrix.deciding.search import Case, pair_of, settle
+from separatrix.deciding.vertex import by_vertex
 from separatrix.diagnosing.cone import Witness, witnesses
 
 SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
 TIMES = 10  # rational arithmetic tries a sign where rows times unknowns squared is so many times that for a kind
+LOOKED_AT, SHORT = 20, 64  # rows whose whole numbers say by their bits whether it is that quick
 TELLING = 1e-12  # of its largest entry, what a point's entry must be to show a sign
 OPEN = 20_000  # entries of rows that floats leave open, up to which a point is looked at exactly
-SEARCHED, SEARCHES = 10_000_000, 40  # entries of rows up to which signs left open are decided one by one, and how many
-IN_VAIN = 10  # searches that one without an answer counts for: where floats do not tell one sign, they tell few
+SEARCHED, SEARCHES = 10_000_000, 12  # entries of rows up to which signs left open are decided one by one, and how many
+IN_VAIN = 4  # searches that one without an answer counts for: where floats do not tell one sign, they tell few
 SYSTEM = 250  # weights up to which they are solved for exactly
 
 
@@ -128,7 +131,7 @@ class Cone:
                 self.by_column[place[j]].append((k, -c))
         work = len(self.rows) * len(self.N) ** 2
         self.small = work <= self.budget.tiny
-        self.simplex = work <= TIMES * self.budget.exact
+        self.simplex = work <= self.budget.exact or (work <= TIMES * self.budget.exact and self.short)
         self.points: list[list[Fraction]] = []
         self.searches = SEARCHES
 
@@ -137,6 +140,12 @@ class Cone:
         """The rows in the unknowns θ_N as whole numbers, each once."""
         A = np.unique(self.reader.dense(self.rows, np.arange(self.reader.D)), axis=0)
         return [list(z) for z in dict.fromkeys(tuple(lowest_terms(self.whole_row(line))) for line in A.tolist())]
+
+    @property
+    def short(self) -> bool:
+        """Whether rows in the unknowns θ_N are of short numbers, as far as a few of them tell."""
+        A = self.reader.dense(self.rows[:LOOKED_AT], np.arange(self.reader.D))
+        return all(abs(v) < 2**SHORT for line in A.tolist() for v in self.whole_row(line))
 
     def whole_row(self, line: list[float]) -> list[int]:
         """A row in the unknowns θ_N as whole numbers, but for a positive factor."""
@@ -252,7 +261,9 @@ class Cone:
         if extra.tolist() != self.full(g, s):  # Python compares floats and fractions exactly
             return None
         Z = np.vstack([self.reader.dense(self.rows, self.N), extra])
-        proof, _ = settle(Case(hold_signed(Z, np.array([0, 1])), self.budget))
+        case = Case(hold_signed(Z, np.array([0, 1])), replace(self.budget, exact=self.budget.tiny))
+        found = settle(case)[0] or by_vertex(case)
+        proof = found if isinstance(found, Proof) else None
         if proof is None:
             self.searches -= IN_VAIN - 1
             return None
