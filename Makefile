@@ -19,9 +19,9 @@ reproduce: $(VENV)/installed
 # The compiled core alone, into src/separatrix/core; what has not changed is not compiled again.
 core: $(LIBRARY)
 
-# A process for every processor, whole files to each: half the time on two.
+# A process for every processor; one that has nothing left takes over tests of another. Files stay together until then.
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # What `make test` has a sample of: 20,000 small problems, hundreds of megabytes in files and in memory, larger image
 # problems, benchmarks; and, by themselves, killed processes. The sanitizers first.

@@ -57,9 +57,10 @@ def test_fashion_mnist_at_step_100_is_as_chaotic_as_known(fashion):
         assert least < min(counts) < max(counts) < most, (method, counts)  # the order of a sum moves hundreds of steps
 
 
-def test_cifar_10_walks_alike_on_gram_and_lazy(data_dir):
+@pytest.mark.parametrize("steps", [100, pytest.param(400, marks=pytest.mark.long)])
+def test_cifar_10_walks_alike_on_gram_and_lazy(data_dir, steps):
     X, y = load("cifar-10", n=5000, data_dir=data_dir)
-    runs = [sx.solve(X, y, "batch-perceptron", engine=e, max_iter=400, record=1) for e in ("gram", "lazy")]
+    runs = [sx.solve(X, y, "batch-perceptron", engine=e, max_iter=steps, record=1) for e in ("gram", "lazy")]
     assert np.array_equal(runs[0].trace["errors"], runs[1].trace["errors"])
     assert np.allclose(runs[0].phi, runs[1].phi, rtol=1e-10, atol=1e-12)
 

@@ -77,24 +77,32 @@ def test_leaves_cover_a_shard_once_and_no_group_of_them_crosses_a_break(n, shard
 # The same steps ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("steps", [80, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", FIVE)
-def test_a_file_walks_the_path_of_the_array(name, tmp_path):
+def test_a_file_walks_the_path_of_the_array(name, steps, tmp_path):
     X, y = FIVE[name]()
     (path,), labels = save(tmp_path, X, y)
     for method, gamma in methods():
-        run = sx.solve(X, y, method, step_size=gamma, engine="lazy", max_iter=300)
-        far = sx.solve(path, labels, method, step_size=gamma, max_iter=300, memory_limit=LIMIT)
+        run = sx.solve(X, y, method, step_size=gamma, engine="lazy", max_iter=steps)
+        far = sx.solve(path, labels, method, step_size=gamma, max_iter=steps, memory_limit=LIMIT)
         assert far.engine == "files"
         assert same_path(run, far), (method, gamma)
 
 
 @pytest.mark.parametrize("shards", [1, 2, 7, 50])
-@pytest.mark.parametrize("name", ["fifty shards", pytest.param("past one group", marks=pytest.mark.long)])
-def test_any_number_of_shards_walks_the_same_path(name, shards):
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("fifty shards", 50),
+        pytest.param("fifty shards", 200, marks=pytest.mark.long),
+        pytest.param("past one group", 200, marks=pytest.mark.long),
+    ],
+)
+def test_any_number_of_shards_walks_the_same_path(name, steps, shards):
     X, y = FIVE[name]()
     for method, gamma in methods():
-        run = sx.solve(X, y, method, step_size=gamma, engine="lazy", max_iter=200)
-        walk = Walk(scattered(X, y, shards), parse_method(method, gamma), max_iter=200)
+        run = sx.solve(X, y, method, step_size=gamma, engine="lazy", max_iter=steps)
+        walk = Walk(scattered(X, y, shards), parse_method(method, gamma), max_iter=steps)
         for _ in walk.iterates():
             pass
         assert same_path(run, walk.run()), (method, gamma)
