@@ -48,7 +48,7 @@ def changed_recipe(rng: Generator, text: str, columns: list[str]) -> str:
     if way in (0, 1):
         model["model"] = pick(NAMES)
     elif way == 2:
-        model["fit_intercept"] = not model["fit_intercept"]
+        model["fit_intercept"] = model["fit_intercept"] is False
     elif way == 3:
         model["outcome"] = pick([*columns, [pick(columns), pick(columns)], None, "nothing"])
     elif way in (4, 5):
@@ -97,7 +97,7 @@ def named_table(recipe: dict[str, Any] | None, asked: Asked) -> Table | None:
         X,
         y,
         link=LINKS.get(model, model),
-        intercept=recipe["fit_intercept"],
+        intercept=recipe["fit_intercept"] is not False,
         trials=trials,
         groups=aside.get("groups"),
         event=event,

@@ -53,7 +53,7 @@ def whole_kind(case: Case, proof: Proof) -> Proof:
 
 def last_resort(case: Case) -> Proof | None:
     """Rational arithmetic where neither floats nor linear algebra settled it: as long as it takes."""
-    if case.budget.late:
+    if case.budget.late or case.budget.last == 0:
         return None
     proof = vertex_of(case)
     if not isinstance(proof, Proof):
