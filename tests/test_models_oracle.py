@@ -28,6 +28,11 @@ def test_kind_observations_directions_proof_and_likelihood_agree(family, block):
     assert not_right(family, range(BLOCK * block, BLOCK * (block + 1)), sample=5 if block in SHORT else 1) == []
 
 
+@pytest.mark.parametrize("seed", [1274, 1284, 1397])
+def test_entries_of_all_sizes_lose_no_proof_and_overflow_nowhere(seed):
+    assert not_right("adjacent", [seed]) == []
+
+
 # The likelihoods themselves.
 
 

@@ -222,8 +222,9 @@ def solved(reader: Reader, rows: Index, proof: Proof, columns: Index) -> bool:
 
 def exactly(reader: Reader, rows: Index, weights: tuple[float | Fraction, ...], columns: Index) -> bool:
     """What the Cholesky argument shows, without rounding: Σ λ_i z_i = 0, and these columns of full rank."""
-    simple = len(set(weights)) == 1  # as of rows that occur with both signs
-    if not simple and not any(isinstance(w, Fraction) for w in weights):
+    plain = not any(isinstance(w, Fraction) for w in weights)
+    simple = len({frexp(w)[0] if plain else w for w in weights}) == 1  # of rows with both signs, times powers of 2
+    if not simple and plain:
         return False  # floats cancel by chance alone
     if not simple and not reader.sparse and len(rows) * len(columns) > EXACT_ENTRIES // 10:
         return False

@@ -209,7 +209,8 @@ class Cone:
         if not self.points:
             return False
         used = list(g)
-        values = s * (self.floats[:, used] @ np.array([nearest(g[at]) for at in used]))
+        with np.errstate(over="ignore", invalid="ignore"):  # it only says where to look first
+            values = s * (self.floats[:, used] @ np.array([nearest(g[at]) for at in used]))
         likely = [int(k) for k in np.argsort(-values)[:3]]
         return any(s * sum(g[at] * self.points[k][at] for at in used) > 0 for k in likely)
 
