@@ -239,7 +239,7 @@ def test_callbacks_get_a_model_that_predicts(kind, cancer, wine):
 @needs_callbacks
 @pytest.mark.parametrize("kind", ALL[:-1])
 def test_callbacks_change_no_bit_of_the_fit(kind, digits):
-    X, y = digits
+    X, y = (part[:600] for part in digits)
     a, b = short(kind).set_callbacks(Recorder()).fit(X, y), short(kind).fit(X, y)
     np.testing.assert_array_equal(a.coef_, b.coef_)
     assert a.n_iter_ == b.n_iter_

@@ -366,7 +366,7 @@ def test_no_coefficients_that_fit_well_enough_break_a_bound(kind, link):
         whole, floor = likelihood(model), fit.log_likelihood + np.log(0.05)
         inside = fit.b + 50 * left.theta
         assert whole.value(inside) > floor
-        for _ in range(20):
+        for _ in range(10):
             d = left.null @ rng.normal(size=left.null.shape[1])
             s = 1e-3
             while whole.value(inside + 2 * s * d) > floor and s < 1e3:

@@ -93,7 +93,7 @@ def test_a_file_walks_the_path_of_the_array(name, steps, tmp_path):
 @pytest.mark.parametrize(
     ("name", "steps"),
     [
-        ("fifty shards", 50),
+        ("fifty shards", 30),
         pytest.param("fifty shards", 200, marks=pytest.mark.long),
         pytest.param("past one group", 200, marks=pytest.mark.long),
     ],
@@ -116,7 +116,7 @@ def test_weights_an_intercept_and_running_on_past_separation_change_nothing(stop
     (path,), labels = save(tmp_path, X[:, :-1], y)
     for method, gamma in methods():
         for engine in ("lazy", "dense"):
-            options = {"step_size": gamma, "max_iter": 400, "stop": stop, "engine": engine, "fit_intercept": True}
+            options = {"step_size": gamma, "max_iter": 200, "stop": stop, "engine": engine, "fit_intercept": True}
             options |= {} if method == "perceptron" else {"sample_weight": weight}
             run = sx.solve(X[:, :-1], y, method, **options)
             assert same_path(run, sx.solve(path, labels, method, memory_limit=LIMIT, **options)), (

@@ -189,7 +189,8 @@ def _fields(kind: type[Any], entry: Any, where: str, without: tuple[str, ...] = 
     """The entry's values by the fields of `kind`, lists as tuples; unknown names and wrong types are complaints."""
     if not isinstance(entry, dict):
         raise ValueError(f"{where} must be a table of names and values, got {entry!r}.")
-    hints = {f.name: get_type_hints(kind)[f.name] for f in fields(kind) if f.name not in without}
+    types = get_type_hints(kind)
+    hints = {f.name: types[f.name] for f in fields(kind) if f.name not in without}
     known = {}
     for name, value in entry.items():
         if name not in hints:
