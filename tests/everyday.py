@@ -140,6 +140,16 @@ def hilbert(seed: int, n: int = 300, d: int = 14) -> Data:
     return 1.0 / (i + j), np.random.default_rng(seed).integers(0, 2, n)
 
 
+def hilbert_with_two_turned(seed: int, n: int = 300, d: int = 14) -> Data:
+    """The same numbers, labels by a combination of their first principal components, and two of these turned."""
+    rng = np.random.default_rng(seed)
+    X = 1.0 / (np.arange(n)[:, None] + np.arange(d)[None, :] + 1)
+    m = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0][:, :6] @ rng.normal(size=6)
+    y = (m > np.median(m)).astype(int)
+    y[rng.choice(n, 2, replace=False)] ^= 1
+    return X, y
+
+
 def complete(seed: int, n: int = 2000, d: int = 50) -> Data:
     """Ordinary complete separation."""
     rng = np.random.default_rng(seed)

@@ -13,15 +13,19 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 
+import everyday
 import oracle
 import separatrix as sx
 from separatrix.certify import modular
 from separatrix.certify.reader import Reader
-from separatrix.data.memory import hold
+from separatrix.data.memory import hold, hold_signed
 from separatrix.deciding import relations
 from separatrix.deciding.budget import Budget
+from separatrix.deciding.exact import face
 from separatrix.deciding.relations import spanning_columns
+from separatrix.deciding.search import Case
 from separatrix.diagnosing.diagnose import diagnosis_of, of_rows
+from separatrix.diagnosing.directions import Cone
 
 IRIS = load_iris()
 
@@ -439,3 +443,37 @@ def test_a_file_that_is_not_there_is_named_and_a_name_is_no_column():
         sx.solve(np.eye(2), "died")
     with pytest.raises(ValueError, match=r"3 classes \(0, 1, 2\); .* diagnose\(\) takes more"):
         sx.separate(np.eye(3), [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("data", "seed"), [(everyday.polynomial_with_two_turned, 1), (everyday.hilbert_with_two_turned, 0)]
+)
+def test_cones_too_narrow_for_floats_leave_no_sign_open(data, seed):
+    X, y = data(seed)
+    found = sx.diagnose(X, y)
+    assert found.kind == "complete" and found.certainty == "proven"
+    assert set(found.columns.values()) == {"either"}
+    assert not any("to rounding only" in note for note in found.notes)
+
+
+def test_signs_seen_from_a_point_of_the_cone_are_those_of_the_exact_simplex():
+    seen = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(4, 12)), int(rng.integers(2, 5))
+        Z = rng.integers(-3, 4, (n, d)).astype(float)
+        Z[:, 0] = abs(Z[:, 0]) * rng.choice([1.0, 2.0**-40]) + 2.0**-45
+        case = Case(hold_signed(Z, np.array([0, 1])))
+        cone = Cone(case, np.empty(0, dtype=np.int64))
+        inside = face([case.reader.integers(i, np.arange(d)) for i in range(n)])
+        if any(inside[1]):
+            continue
+        cone.points.append(inside[0])
+        cone.small = False
+        for j in range(d):
+            for s in (1, -1):
+                answer = cone.by_centre(cone.g[j], s)
+                if answer is not None:
+                    seen += 1
+                    assert answer == cone.by_simplex(cone.g[j], s)
+    assert seen > 60

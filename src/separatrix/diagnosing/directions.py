@@ -36,6 +36,7 @@ from separatrix.deciding.relations import Relations, independent_columns
 from separatrix.deciding.scaling import Matrix
 from separatrix.deciding.search import Case, pair_of, settle
 from separatrix.deciding.vertex import by_vertex
+from separatrix.diagnosing.centre import Centre, centre_of
 from separatrix.diagnosing.cone import Witness, witnesses
 
 SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
@@ -64,6 +65,8 @@ def directions(case: Case, proof: Proof) -> Directions:
     if proof.claim is Claim.QUASI_COMPLETE:
         on_face = np.flatnonzero(reader.signs(proof.theta or ()) == 0)
     cone = Cone(case, on_face)
+    if proof.claim is Claim.SEPARABLE:
+        cone.points.append([Fraction(t) for t in proof.theta or ()])
     pair = None if cone.small or case.budget.late else pair_of(case)
     found: list[Witness | None] = [None] * reader.D
     if pair is not None and np.array_equal(np.flatnonzero(pair.face), on_face):
@@ -198,11 +201,36 @@ class Cone:
             s = 1 if witness.word == "+" else -1
             if -s not in shown and self.bounded(g, s, witness.bound):
                 return witness.word, True
-        takes = {s: s in shown or self.by_search(g, s) for s in (1, -1)}
+        takes = {s: s in shown or self.takes(g, s) for s in (1, -1)}
         word = SIGNS.get((takes[1], takes[-1]))
         if word is not None:
             return word, True
-        return ("?" if witness is None else witness.word), False
+        return ("?" if witness is None or witness.word == "0" else witness.word), False  # it is 0 at no inner point
+
+    def takes(self, g: dict[int, Fraction], s: int) -> bool | None:
+        """Whether s·gᵀθ > 0 somewhere in the open cone, or None."""
+        seen = self.by_centre(g, s)
+        return self.by_search(g, s) if seen is None else seen
+
+    def by_centre(self, g: dict[int, Fraction], s: int) -> bool | None:
+        """The same as seen from one point of the cone, where there is no face."""
+        centre = None if self.budget.late else self.centre
+        if centre is None:
+            return None
+        u, bound = centre.below(g, -s, self.budget)
+        if u is not None:
+            theta = centre.at(u)
+            if s * sum(c * theta[at] for at, c in g.items()) > 0 and (self.reader.signs(theta, self.rows) > 0).all():
+                self.points.append(theta)
+                return True
+        return False if len(bound) and self.bounded(g, -s, bound) else None
+
+    @cached_property
+    def centre(self) -> Centre | None:
+        """The cone around the first point met."""
+        if self.small or not self.points or len(self.N) < self.reader.D:
+            return None
+        return centre_of(self.reader, self.rows, self.points[0])
 
     def reaches(self, g: dict[int, Fraction], s: int) -> bool:
         """Whether s·gᵀθ > 0 at one of the points."""
