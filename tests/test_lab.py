@@ -235,6 +235,18 @@ def test_digits_stand_in_for_images_that_are_not_there_and_say_so():
         assert len(sample(other, None).y) >= 100
 
 
+def test_steps_as_large_as_the_entry_says_keep_margins_by_columns_and_take_the_same_steps():
+    entry = replace(DIGITS, rows=100)
+    columns = replace(entry, columns_from=1.0)
+    for step_size, engine in ((0.5, "lazy"), (1.0, "gram")):
+        runs = []
+        for data in (entry, columns):
+            job, rows = Job("walk", data, method="lr-gd", step_size=step_size, limit=40), sample(data, None)
+            runs.append(WALK.perform(job, rows, rows.problem, None, lambda t: None))
+        assert [run.facts["engine"] for run in runs] == ["lazy", engine]
+        np.testing.assert_array_equal(runs[0].columns["errors"], runs[1].columns["errors"])
+
+
 def test_a_seed_draws_rows_without_repetition_and_always_the_same():
     some = replace(DIGITS, rows=100)
     first, again, other = sample(some, 3), sample(some, 3), sample(some, 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -45,23 +45,25 @@ def about(rows: HeldRows) -> dict[str, Any]:
     return {"n": round(rows.size), "d": rows.d, "R": rows.R, "rows": rows.fingerprint()}
 
 
-def on_columns(rows: HeldRows, method: Method) -> bool:
+def on_columns(rows: HeldRows, method: Method, columns_from: float = inf) -> bool:
     """Whether a run takes all columns of G beforehand, shared by all runs on these rows.
 
     At a finite step size the last bits of a product depend on which columns are there, and large steps make more of
     them: with all of them there, a run does not depend on the runs before it. At γ = ∞ wrong sets are exact either way.
     """
-    return isfinite(method.gamma) and choose("auto", rows, method) == "gram"
+    return isfinite(method.gamma) and (method.gamma >= columns_from or choose("auto", rows, method) == "gram")
 
 
 def walk(job: Job, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """One run with its trace; it continues from the checkpoint of an interrupted one."""
     method = parse_method(job.method, job.step_size, power=job.power)
-    if on_columns(rows, method):
+    columns = on_columns(rows, method, job.data.columns_from)
+    if columns:
         fill_columns(rows)
     run = Walk(
         rows,
         method,
+        engine="gram" if columns else "auto",
         max_iter=job.limit,
         recorder=Recorder("log", False),
         callback=lambda iterate: bool(tell(iterate.t)),

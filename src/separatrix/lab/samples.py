@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ def at_hand(entry: DataEntry, found: Collection[str]) -> DataEntry:
         classes=DIGITS,
         rows=rows,
         fraction=0.5 if entry.fraction < 1 else 1.0,
+        columns_from=inf,
         instead_of=names if not entry.instead_of else entry.instead_of,
     )
 

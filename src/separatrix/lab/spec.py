@@ -49,6 +49,7 @@ class DataEntry:
     shuffle : a seed, by which the rows, once chosen, are put in another order
     budget : iterations for the perceptrons and for step sizes from 10 up; 50 times as many updates one row at a time
     budget_below_10, budget_below_1 : for smaller steps, which would take for ever
+    columns_from : finite steps this large keep margins by columns of G, also where `engine="auto"` would read rows
     instead_of : the data set that this one stands in for
     capped : whether the quick profile took fewer rows than the entry says
     digest : of the file's content, so that runs on a changed file are not taken for these
@@ -68,6 +69,7 @@ class DataEntry:
     budget: int = 100_000
     budget_below_10: int = 100_000
     budget_below_1: int = 100_000
+    columns_from: float = inf
     instead_of: str = ""
     capped: bool = False
     digest: str = ""
