@@ -223,12 +223,13 @@ class Vertex:
             best = 0 if patient else int(np.argmin(m[clear]))
             return int(clear[best])
         near: list[int] = np.flatnonzero(m < SURE * self.r).tolist()
-        return next((i for i in near if self.off(i, psi, t) < 0), None)
+        whole = as_integers(prices)
+        return next((i for i in near if self.off(i, whole) < 0), None)
 
-    def off(self, i: int, psi: list[Fraction], t: Fraction) -> Fraction:
+    def off(self, i: int, prices: Row) -> int:
         """y_iᵀψ - t but for a positive factor."""
         *y, one = self.column(i)
-        return sum((a * v for a, v in zip(y, psi, strict=True)), Fraction(0)) - one * t
+        return sum(a * v for a, v in zip(y, prices[:-1], strict=True)) - one * prices[-1]
 
     def separated(self, prices: list[Fraction]) -> Proof | None:
         """θ = Pψ as a proof, in floats where these do."""
