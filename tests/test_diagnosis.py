@@ -22,8 +22,10 @@ from separatrix.data.memory import hold, hold_signed
 from separatrix.deciding import relations
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.exact import face
+from separatrix.deciding.kind import prove_kind
 from separatrix.deciding.relations import spanning_columns
 from separatrix.deciding.search import Case
+from separatrix.diagnosing import directions
 from separatrix.diagnosing.diagnose import diagnosis_of, of_rows
 from separatrix.diagnosing.directions import Cone
 
@@ -125,6 +127,50 @@ def test_directions_by_the_float_tools_are_the_oracles():
         rows = hold(X, y, fit_intercept=True)
         found = diagnosis_of(of_rows(rows), None, Budget(tiny=0), rows)
         assert list(found.columns.values()) == oracle.directions(X, y, True), seed
+
+
+def off_a_face(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes of chance but for two levels: one always has one outcome, in the other two columns of its own decide."""
+    rng = np.random.default_rng(seed)
+    level = rng.integers(0, 4, 90)
+    x, w, v = np.round(rng.normal(size=(3, 90)), 1)
+    X = np.column_stack([level == 1, level == 2, level == 3, x, x + (level == 3) * w, (level == 3) * v])
+    decided = w + 0.5 * v > 0.2
+    return X, np.select([level == 2, level == 3], [seed % 2, decided], rng.integers(0, 2, 90)).astype(int)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_directions_in_the_unknowns_that_a_face_leaves_are_the_oracles(seed, monkeypatch):
+    X, y = off_a_face(seed)
+    widths, pair_of = [], directions.pair_of
+    monkeypatch.setattr(directions, "LARGE", 0)
+    monkeypatch.setattr(directions, "pair_of", lambda case: widths.append(case.reader.D) or pair_of(case))
+    rows, budget = hold(X, y, fit_intercept=True), Budget(tiny=0)
+    proof = prove_kind(Case(rows, budget))
+    assert proof.claim == "quasi-complete"
+    signs, proven = directions.directions(Case(rows, budget), proof)
+    assert widths == [4]
+    assert signs == oracle.directions(X, y, True)
+    assert all(proven)
+
+
+def test_one_unknown_is_told_by_the_proof_alone(monkeypatch):
+    monkeypatch.setattr(directions, "pair_of", lambda case: pytest.fail("a pair for one unknown"))
+    table = wards(n=3000)
+    found = sx.diagnose(table, "outcome")
+    assert found.kind == "quasi-complete"
+    assert [sign for name, sign in found.columns.items() if "icu" in name] == ["+"]
+    assert len(found.infinite) == 1
+    assert found.verify(table, "outcome")
+    turned = sx.diagnose(table.with_columns(pl.col("outcome").replace({"alive": "x"})), "outcome")
+    assert [sign for name, sign in turned.columns.items() if "icu" in name] == ["-"]
+
+
+def test_relations_that_were_not_found_leave_directions_open_not_finite(monkeypatch):
+    monkeypatch.setattr(directions, "independent_columns", lambda reader, *_, **__: (np.arange(reader.D), {}))
+    found = sx.diagnose(wards(), "outcome")
+    assert found.kind == "quasi-complete"
+    assert set(found.columns.values()) == {"?"}
 
 
 def factor(levels: str, outcomes: str, **numbers: list[float]) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ Where floats find none that holds, the rational simplex says whether the rows of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -34,7 +34,7 @@ from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms, solve_
 from separatrix.deciding.pair import Pair
 from separatrix.deciding.relations import Relations, independent_columns
 from separatrix.deciding.scaling import Matrix
-from separatrix.deciding.search import Case, pair_of, settle
+from separatrix.deciding.search import LARGE, Case, pair_of, settle
 from separatrix.deciding.vertex import by_vertex
 from separatrix.diagnosing.centre import Centre, centre_of
 from separatrix.diagnosing.cone import Witness, witnesses
@@ -65,10 +65,15 @@ def directions(case: Case, proof: Proof) -> Directions:
     if proof.claim is Claim.QUASI_COMPLETE:
         on_face = np.flatnonzero(reader.signs(proof.theta or ()) == 0)
     cone = Cone(case, on_face)
-    if proof.claim is Claim.SEPARABLE:
-        cone.points.append([Fraction(t) for t in proof.theta or ()])
-    pair = None if cone.small or case.budget.late else pair_of(case)
+    if case.budget.late or not cone.holds(proof.theta or ()):
+        return Directions(["?"] * reader.D, [False] * reader.D)
     found: list[Witness | None] = [None] * reader.D
+    hard = not (cone.small or cone.line or case.budget.late)
+    if hard and len(on_face) and case.pair is None and case.work > LARGE:  # rows off the face are fewer, and narrower
+        within = cone.within(case)
+        found = found if within is None else asked(cone, within)
+        hard = not any(found)
+    pair = pair_of(case) if hard and not case.budget.late else None
     if pair is not None and np.array_equal(np.flatnonzero(pair.face), on_face):
         told = list(witnesses(pair.inside, pair.cone, pair.point, case.budget))
         rays = [pair.point, *(ray for witness in told for ray in witness.rays)]
@@ -80,23 +85,29 @@ def directions(case: Case, proof: Proof) -> Directions:
     return Directions([sign for sign, _ in signs], [sure for _, sure in signs])
 
 
+def asked(cone: Cone, case: Case) -> list[Witness | None]:
+    """Witnesses for the cone's functionals from the pair of a case in its unknowns; points that tell are entered."""
+    pair, g = None if case.budget.late else pair_of(case), cone.g
+    if pair is None or pair.face.any() or len(pair.left):
+        return [None] * len(g)
+    G = np.zeros((len(g), case.reader.D))
+    for line, terms in zip(G, g, strict=True):
+        for at, c in terms.items():
+            line[at] = nearest(c)
+    spread = case.scaled.kappa[: case.reader.D, None] * pair.cone
+    told = list(witnesses(pair.inside, G @ spread, pair.point, case.budget))
+    rays = np.array([pair.point, *(ray for witness in told for ray in witness.rays)]) @ spread.T
+    values = rays @ G.T
+    cone.enter((values if len(cone.N) < cone.reader.D else rays)[k] for k in telling(values))
+    return [*told]
+
+
 def functional_signs(case: Case, g: list[dict[int, Fraction]], inside: list[Fraction]) -> list[tuple[str, bool]]:
     """The directions of functionals gᵀθ over the open cone of rows that `inside` separates, and which are proven."""
-    cone, D = Cone(case, np.empty(0, dtype=np.int64)), case.reader.D
+    cone = Cone(case, np.empty(0, dtype=np.int64))
     cone.points.append(inside)
     cone.g = g
-    pair = None if case.budget.late else pair_of(case)
-    found: list[Witness | None] = [None] * len(g)
-    if pair is not None and not pair.face.any() and not len(pair.left):
-        G = np.zeros((len(g), D))
-        for line, terms in zip(G, g, strict=True):
-            for at, c in terms.items():
-                line[at] = nearest(c)
-        spread = case.scaled.kappa[:D, None] * pair.cone
-        told = list(witnesses(pair.inside, G @ spread, pair.point, case.budget))
-        rays = np.array([pair.point, *(ray for witness in told for ray in witness.rays)]) @ spread.T
-        found = [*told]
-        cone.enter(rays[k] for k in telling(rays @ G.T))
+    found = asked(cone, case)
     return [cone.direction(j, witness) for j, witness in enumerate(found)]
 
 
@@ -137,6 +148,35 @@ class Cone:
         self.simplex = work <= self.budget.exact or (work <= TIMES * self.budget.exact and self.short)
         self.points: list[list[Fraction]] = []
         self.searches = SEARCHES
+
+    def holds(self, theta: Sequence[float | Fraction]) -> bool:
+        """Whether θ_K = -Mθ_N at a point of the cone, which is then one of those met; not where relations are missing.
+
+        Past a deadline, or where it is too much, `independent_columns` keeps columns that depend on others.
+        """
+        point = [Fraction(theta[int(j)]) for j in self.N]
+        if not point or self.lifted(point) != [Fraction(t) for t in theta]:
+            return False
+        self.points.append(point)
+        return True
+
+    @property
+    def line(self) -> bool:
+        """Whether there is one unknown."""
+        return len(self.N) == 1
+
+    def within(self, case: Case) -> Case | None:
+        """The rows off the face in the unknowns θ_N, z_N - Mᵀz_K, in floats: where points and weights come from."""
+        if len(self.rows) * self.reader.D > self.budget.entries:
+            return None
+        M = np.zeros((self.reader.D, len(self.N)))
+        for at, terms in enumerate(self.by_column):
+            for k, c in terms:
+                M[k, at] = nearest(c)
+        used = np.flatnonzero(M.any(axis=1))
+        with np.errstate(all="ignore"):
+            Z = self.reader.dense(self.rows, used) @ M[used]
+        return Case(hold_signed(Z, case.rows.classes), self.budget) if np.isfinite(Z).all() else None
 
     @cached_property
     def whole(self) -> list[list[int]]:
@@ -196,6 +236,8 @@ class Cone:
         shown = {s for s in (1, -1) if self.reaches(g, s)}
         if len(shown) == 2:
             return "either", True
+        if self.line and shown:  # an open cone on a line is a half-line: the sign at one point is that at all
+            return ("+" if 1 in shown else "-"), True
         if witness is not None and witness.bound is not None:
             # The cone is open, so that a bound on one side leaves points on the other.
             s = 1 if witness.word == "+" else -1
