@@ -20,7 +20,7 @@ from separatrix.certify import modular
 from separatrix.certify.reader import Reader
 from separatrix.data.memory import hold, hold_signed
 from separatrix.deciding import relations
-from separatrix.deciding.budget import Budget
+from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.exact import face
 from separatrix.deciding.kind import prove_kind
 from separatrix.deciding.relations import spanning_columns
@@ -171,6 +171,17 @@ def test_relations_that_were_not_found_leave_directions_open_not_finite(monkeypa
     found = sx.diagnose(wards(), "outcome")
     assert found.kind == "quasi-complete"
     assert set(found.columns.values()) == {"?"}
+
+
+@pytest.mark.parametrize("digits", range(17))
+def test_a_gram_matrix_keeps_the_columns_that_qr_keeps(digits, monkeypatch):
+    rng = np.random.default_rng(digits)
+    A = rng.normal(size=(400, 7))
+    A[:, 4] = A[:, :4].sum(axis=1) + 10.0**-digits * A[:, 4]
+    quick = relations._rank(A, UNLIMITED, ordered=True)
+    monkeypatch.setattr(relations, "PLAIN", np.inf)
+    for some, all_ in zip(quick, relations._rank(A, UNLIMITED, ordered=True), strict=True):
+        assert np.array_equal(some, all_)
 
 
 def factor(levels: str, outcomes: str, **numbers: list[float]) -> tuple[np.ndarray, np.ndarray]:

@@ -20,12 +20,13 @@ from separatrix.core.constants import UNIT
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.exact import echelon, solve_system
-from separatrix.deciding.panels import gram, triangle
+from separatrix.deciding.panels import cholesky, gram, triangle
 from separatrix.deciding.sparse_relations import Relations as Relations
 from separatrix.deciding.sparse_relations import sparse_columns, worthwhile
 
 DENOMINATOR = 10_000  # largest denominator a float coefficient is taken for
 PANEL = 128  # columns orthogonalised together
+PLAIN = 1e-2  # of a column's length, the part outside those before it from which a Gram matrix will do
 MORE = 20  # rows beyond as many as columns that are eliminated first
 ELIMINATED, ENTRY = 5_000_000, 2_000  # entries that are eliminated modulo a prime, and products in the time of one
 FACTORED = 10**12  # products that a factorisation in floats may take
@@ -127,6 +128,8 @@ def _rank(A: Vector, budget: Budget, *, ordered: bool) -> tuple[Index, Index]:
     if r == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     norms = np.sqrt(np.einsum("ij,ij->j", A, A))
+    if ordered and len(A) >= r and _plainly_independent(A, norms):
+        return np.arange(r), np.empty(0, dtype=np.int64)
     B = A / norms
     if ordered:
         kept = np.arange(r)
@@ -138,6 +141,16 @@ def _rank(A: Vector, budget: Budget, *, ordered: bool) -> tuple[Index, Index]:
     _, pivots, rank, _ = lapack.dpstrf(gram(B), tol=1e-13)
     order = pivots - 1
     return np.sort(order[:rank]), np.sort(order[rank:])
+
+
+def _plainly_independent(A: Vector, norms: Vector) -> bool:
+    """Whether every column, made of one length, has much of it outside those before it: no QR need tell."""
+    H = gram(A) / np.outer(norms, norms)
+    try:
+        pivots = cholesky(H)[0].diagonal()
+    except np.linalg.LinAlgError:
+        return False
+    return bool(pivots.min() > PLAIN)  # Gram matrices lose half the digits, which is far below
 
 
 def _one_by_one(B: Vector, budget: Budget) -> Index:
