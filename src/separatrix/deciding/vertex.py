@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,13 +28,14 @@ from separatrix.deciding.exact import Row, solve_system
 from separatrix.deciding.pair import REFINED, Pair, accurate, whitened
 from separatrix.deciding.scaling import Matrix
 from separatrix.deciding.search import Case, separator
+from separatrix.deciding.whitening import power_of_two, whiten_exactly
 
 COLUMNS = 120  # up to which it is tried
 FIRST, MORE, ROUNDS = 20, 5, 25  # rows per column that HiGHS begins with and gets more of, and how often
 FEASIBLE = 1e-9  # what HiGHS may leave of a margin
-FAINT = 1e-9, 1e-6, 1e-3, 1.0  # of the largest weight, less than which is no part of the first basis, in turn
+FAINT = 1e-9  # of the largest weight, less than which is no part of the first basis
 SURE = 1e-11  # from where floats tell the sign of a unit row's margin
-PIVOTS, PATIENT = 400, 100  # at most, and how many before the first that serves is taken: then none comes twice
+PIVOTS, PATIENT = 2_000, 50  # at most, and how many in vain before the first that serves is taken: none comes twice
 
 
 def by_vertex(case: Case, *, every: bool = False) -> Proof | Pair | None:
@@ -47,34 +48,50 @@ def by_vertex(case: Case, *, every: bool = False) -> Proof | Pair | None:
     if D > COLUMNS or n * D * D > REFINED or case.rows.sparse or case.budget.late:
         return None
     Z = case.scaled.block(np.arange(n))
-    found = every_column(Z) if every else whitened(Z, case.budget)
-    if found is None or len(found[2]) == 0:
+    found = _every_column(Z) if every else _some_columns(Z, case.budget)
+    if found is None or len(found.kept) == 0:
+        return None
+    A, kept = found.A, found.kept
+    length = np.sqrt(np.einsum("ij,ij->i", A, A))
+    if not (length > 0).all():
+        return None
+    kappa = [Fraction(float(v)) for v in case.scaled.kappa[kept]]
+    if case.rows.bias and kept[-1] == D - 1:
+        kappa[-1] *= Fraction(case.rows.bias)  # the constant column is 1 to the reader
+    P = as_integers([k * v for k, line in zip(kappa, found.P, strict=True) for v in line])
+    A = A / length[:, None]
+    guess = guessed(A, case.budget)
+    end = None if guess is None else Vertex(case, A, P, kept).climb(*guess)
+    return end if end is None or isinstance(end, Proof) else _pair(case, end, kept, found.combinations)
+
+
+class WhiteColumns(NamedTuple):
+    """A = ZP with columns orthonormal or nearly so, from the columns kept; the others are combinations of these."""
+
+    A: Matrix
+    P: list[list[Fraction]]
+    kept: Index
+    combinations: Matrix
+
+
+def _some_columns(Z: Matrix, budget: Budget) -> WhiteColumns | None:
+    """Without columns that depend on others to rounding."""
+    found = whitened(Z, budget)
+    if found is None or not np.isfinite(found[1]).all():
         return None
     _, P, kept, combinations = found
     A = accurate(Z[:, kept], P)  # as P makes it, not as it was meant
-    length = np.sqrt(np.einsum("ij,ij->i", A, A))
-    P = P * case.scaled.kappa[kept, None]
-    if case.rows.bias and kept[-1] == D - 1:
-        P[-1] *= case.rows.bias  # the constant column is 1 to the reader
-    if not (length > 0).all() or not np.isfinite(P).all():
+    return WhiteColumns(A, [[Fraction(v) for v in line] for line in P.tolist()], kept, combinations)
+
+
+def _every_column(Z: Matrix) -> WhiteColumns | None:
+    """All columns, however nearly dependent."""
+    found, D = whiten_exactly(Z), Z.shape[1]
+    if found is None:
         return None
-    A /= length[:, None]
-    guess = guessed(A, case.budget)
-    end = None if guess is None else Vertex(case, A, P, kept).climb(*guess)
-    return end if end is None or isinstance(end, Proof) else _pair(case, end, kept, combinations)
-
-
-def every_column(Z: Matrix) -> tuple[Matrix, Matrix, Index, Matrix] | None:
-    """What `whitened` gives, with all columns however nearly dependent: P put right until ZP is orthonormal."""
-    D = Z.shape[1]
-    P, A = np.eye(D), Z
-    for _ in range(3):
-        R = np.asarray(np.linalg.qr(A, mode="r"))
-        if len(R) < D or not abs(R.diagonal()).min() > 0:
-            return None
-        P = np.linalg.solve(R.T, P.T).T
-        A = accurate(Z, P)
-    return A, P, np.arange(D), np.zeros((D, 0))
+    scale = power_of_two(found.power)
+    P = [[v * scale for v in line] for line in found.whole]
+    return WhiteColumns(found.C, P, np.arange(D), np.zeros((D, 0)))
 
 
 def _pair(case: Case, lam: dict[int, Fraction], kept: Index, combinations: Matrix) -> Pair | None:
@@ -128,11 +145,10 @@ class Vertex:
     above and below zero. Those have cost 1. A basis has r + 1 of them, B x = (0, …, 0, 1).
     """
 
-    def __init__(self, case: Case, A: Matrix, P: Matrix, kept: Index) -> None:
+    def __init__(self, case: Case, A: Matrix, P: list[int], kept: Index) -> None:
         self.case, self.A, self.kept = case, A, kept
         self.n, self.r = map(int, A.shape)
-        whole = as_integers(P.ravel())
-        self.P = [whole[k * self.r : (k + 1) * self.r] for k in range(self.r)]
+        self.P = [P[k * self.r : (k + 1) * self.r] for k in range(self.r)]
         self.known: dict[int, Row] = {}
 
     def column(self, v: int) -> Row:
@@ -150,15 +166,15 @@ class Vertex:
 
     def climb(self, psi: Vector, lam: Vector) -> Proof | dict[int, Fraction] | None:
         """From ψ and λ in floats to a proof, or to weights tied in the columns kept; None out of time or pivots."""
-        some = (self.first(psi, lam, faint) for faint in FAINT)
-        basis, x = next(((b, x) for b in some if (x := self.level(b))), ([], []))
-        for pivot in range(PIVOTS if basis else 0):
+        basis, x = self.start(psi, lam)
+        in_vain = 0
+        for _ in range(PIVOTS if basis else 0):
             if self.case.budget.late:
                 return None
             if not any(value for v, value in zip(basis, x, strict=True) if v >= self.n):
                 return self.tied(basis, x)
             prices = self.price(basis)
-            entering = None if prices is None else self.entering(prices, pivot > PATIENT)
+            entering = None if prices is None else self.entering(prices, in_vain > PATIENT)
             if prices is None or entering is None:
                 return None if prices is None else self.separated(prices)
             step = solve_system(self.matrix(basis), [[t] for t in self.column(entering)])
@@ -168,16 +184,31 @@ class Vertex:
             if not room:
                 return None
             best, _, out = min(room)
+            in_vain = 0 if best else in_vain + 1
             x = [a - best * d[0] for a, d in zip(x, step, strict=True)]
             basis[out], x[out] = entering, best
         return None
 
-    def first(self, psi: Vector, lam: Vector, faint: float) -> list[int]:
-        """Rows of clear weight, at last a single one, and columns that make a basis of them: those where ψ is large."""
-        J = np.argsort(-lam, kind="stable")[: self.r + 1 if faint < 1 else 1]
+    def start(self, psi: Vector, lam: Vector) -> tuple[list[int], list[Fraction]]:
+        """A basis and the values of its variables, none below 0: rows whose weights are leave until there is none."""
+        lam = lam.copy()
+        while True:
+            basis = self.first(psi, lam)
+            solution = solve_system(self.matrix(basis), [*[[0]] * self.r, [1]]) if len(basis) > self.r else None
+            if solution is None or self.case.budget.late:
+                return [], []
+            x = [line[0] for line in solution]
+            below = [v for v, value in zip(basis, x, strict=True) if v < self.n and value < 0]
+            if not below:  # what is left in a column is turned so that it is not
+                return [v + self.r * (value < 0) for v, value in zip(basis, x, strict=True)], list(map(abs, x))
+            lam[below] = 0.0
+
+    def first(self, psi: Vector, lam: Vector) -> list[int]:
+        """Rows of clear weight and columns that make a basis of them: those where ψ is large."""
+        J = np.argsort(-lam, kind="stable")[: self.r + 1]
         Q = np.empty((self.r + 1, 0))
         basis: list[int] = []
-        for v in [*J[lam[J] >= faint * lam.max()].tolist(), *(self.n + np.argsort(-abs(psi), kind="stable")).tolist()]:
+        for v in [*J[lam[J] > FAINT * lam.max()].tolist(), *(self.n + np.argsort(-abs(psi), kind="stable")).tolist()]:
             c = np.append(self.A[v], 1.0) if v < self.n else np.eye(self.r + 1)[v - self.n]
             for _ in range(2):
                 c = c - Q @ (Q.T @ c)
@@ -189,20 +220,6 @@ class Vertex:
     def matrix(self, basis: list[int]) -> list[Row]:
         """B."""
         return [list(line) for line in zip(*map(self.column, basis), strict=True)]
-
-    def level(self, basis: list[int]) -> list[Fraction] | None:
-        """The values of the basic variables, columns turned so that theirs are none below 0; None if a row's is."""
-        if len(basis) <= self.r:
-            return None
-        solution = solve_system(self.matrix(basis), [*[[0]] * self.r, [1]])
-        if solution is None:
-            return None
-        for k, (v, line) in enumerate(zip(basis, solution, strict=True)):
-            if line[0] < 0:
-                if v < self.n:
-                    return None
-                basis[k], line[0] = v + self.r, -line[0]
-        return [line[0] for line in solution]
 
     def price(self, basis: list[int]) -> list[Fraction] | None:
         """ψ and t: Bᵀ(-ψ, t) = costs."""

@@ -22,29 +22,29 @@ from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.pair import REFINED
 from separatrix.deciding.scaling import Matrix
-from separatrix.deciding.vertex import COLUMNS, every_column
+from separatrix.deciding.vertex import COLUMNS
+from separatrix.deciding.whitening import Whitening, power_of_two, whiten_exactly, whole_numbers
 
 CENTRED = 200_000  # entries of rows up to which they are looked at so
 FAR = 1e6  # how far from the centre a point may be
-BITS = 53  # of a float
 
 
 @dataclass(frozen=True, eq=False)
 class Centre:
-    """θ₀, its margins m, and P and C as above."""
+    """θ₀, its margins m, C as above, and P = κ · whole · 2^power, a power of two κ for each row, and rounded."""
 
     theta: list[Fraction]
     m: Vector
-    C: Matrix
+    white: Whitening
+    kappa: Vector
     P: Matrix
 
     def at(self, u: Vector) -> list[Fraction]:
         """θ₀ + Pu, exactly."""
-        exact = [Fraction(float(v)) for v in u]
-        return [
-            t + sum((Fraction(p) * v for p, v in zip(line, exact, strict=True) if p), Fraction(0))
-            for t, line in zip(self.theta, self.P.tolist(), strict=True)
-        ]
+        digits, power = whole_numbers(u[None, :])
+        scale = power_of_two(int(power[0]) + self.white.power)
+        step = [sum(p * v for p, v in zip(line, digits[0], strict=True)) * scale for line in self.white.whole]
+        return [t + v * Fraction(k) for t, v, k in zip(self.theta, step, self.kappa.tolist(), strict=True)]
 
     def below(self, g: dict[int, Fraction], s: int, budget: Budget) -> tuple[Vector | None, Index]:
         """A point u with s·gᵀθ < 0, as far as floats tell, or else rows that may bound it."""
@@ -59,7 +59,7 @@ class Centre:
         if 1.05 * here + 0.1 < 0.5:
             return -(1.05 * max(here, 0.0) + 0.1) * h, none
         limit = {} if budget.left is None else {"time_limit": budget.left}
-        answer = linprog(h, A_ub=-self.C, b_ub=self.m / 2, bounds=(-FAR, FAR), method="highs-ds", options=limit)
+        answer = linprog(h, A_ub=-self.white.C, b_ub=self.m / 2, bounds=(-FAR, FAR), method="highs-ds", options=limit)
         if answer.x is None or answer.status != 0:
             return None, none
         fall = -float(h @ answer.x)
@@ -74,22 +74,18 @@ def centre_of(reader: Reader, rows: Index, theta: list[Fraction]) -> Centre | No
     n, D = len(rows), reader.D
     if not D <= n or D > COLUMNS or n * D > CENTRED or n * D * D > REFINED:
         return None
-    Z, whole = reader.dense(rows, np.arange(D)), as_integers(theta)
-    length = max(abs(t).bit_length() for t in whole)
-    share, power = np.frexp(Z)
-    digits = np.ldexp(share, BITS).astype(np.int64).tolist()
-    m, k = np.empty(n), np.empty(n, dtype=np.int64)
-    for i, (line, exponents) in enumerate(zip(digits, power.tolist(), strict=True)):
-        low = min(exponents)
-        value = sum((a << (e - low)) * t for a, e, t in zip(line, exponents, whole, strict=True) if a)
-        if value <= 0:
-            return None
-        m[i], k[i] = nearest(Fraction(value, 1 << value.bit_length())), value.bit_length() + low - BITS - length
-    B = np.ldexp(Z, -k[:, None].astype(np.int32))
+    Z, target = reader.dense(rows, np.arange(D)), as_integers(theta)
+    length = max(abs(t).bit_length() for t in target)
+    digits, power = whole_numbers(Z)
+    values = [sum(a * t for a, t in zip(line, target, strict=True)) for line in digits]
+    if min(values) <= 0:
+        return None
+    m = np.array([nearest(Fraction(v, 1 << v.bit_length())) for v in values])
+    B = np.ldexp(Z, length - power[:, None] - np.array([[v.bit_length()] for v in values]))
     kappa = np.exp2(-np.round(np.log2(abs(B).max(axis=0))))
     if not np.isfinite(B).all() or not np.isfinite(kappa).all():
         return None
-    found = every_column(B * kappa)
-    if found is None or not np.isfinite(found[0]).all() or not np.isfinite(P := kappa[:, None] * found[1]).all():
+    white = whiten_exactly(B * kappa)
+    if white is None or not np.isfinite(P := kappa[:, None] * white.P).all():
         return None
-    return Centre([Fraction(t, 1 << length) for t in whole], m, found[0], P)
+    return Centre([Fraction(t, 1 << length) for t in target], m, white, kappa, P)

@@ -323,25 +323,29 @@ class Cone:
         """
         if self.budget.late:
             return None
-        if self.simplex:
+        case = None if self.small else self.with_row(g, s)
+        proof = None if case is None else by_vertex(case)
+        if not isinstance(proof, Proof) and self.simplex:
             return self.by_simplex(g, s)
-        if len(self.N) < self.reader.D or len(self.rows) * self.reader.D > SEARCHED or self.searches <= 0:
-            return None
-        self.searches -= 1
-        extra = np.array([nearest(c) for c in self.full(g, s)])
-        if extra.tolist() != self.full(g, s):  # Python compares floats and fractions exactly
-            return None
-        Z = np.vstack([self.reader.dense(self.rows, self.N), extra])
-        case = Case(hold_signed(Z, np.array([0, 1])), replace(self.budget, exact=self.budget.tiny))
-        found = settle(case)[0] or by_vertex(case)
-        proof = found if isinstance(found, Proof) else None
-        if proof is None:
-            self.searches -= IN_VAIN - 1
+        if not isinstance(proof, Proof) and case is not None and self.searches > 0:
+            proof = settle(case)[0]
+            self.searches -= 1 if isinstance(proof, Proof) else IN_VAIN
+        if not isinstance(proof, Proof):
             return None
         if proof.claim is not Claim.SEPARABLE:
             return False
         self.points.append([Fraction(t) for t in proof.theta or ()])
         return True
+
+    def with_row(self, g: dict[int, Fraction], s: int) -> Case | None:
+        """The rows and s·g, where there is no face and floats hold them."""
+        if len(self.N) < self.reader.D or len(self.rows) * self.reader.D > SEARCHED:
+            return None
+        extra = np.array([nearest(c) for c in self.full(g, s)])
+        if extra.tolist() != self.full(g, s):  # Python compares floats and fractions exactly
+            return None
+        Z = np.vstack([self.reader.dense(self.rows, self.N), extra])
+        return Case(hold_signed(Z, np.array([0, 1])), replace(self.budget, exact=self.budget.tiny))
 
     def by_simplex(self, g: dict[int, Fraction], s: int) -> bool | None:
         """The same by rational arithmetic."""
