@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.arrays import rows_of
+from separatrix.data.arrays import rows_of, sound
 from separatrix.data.labels import HeldLabels, LabelSlice
 from separatrix.data.sources import Held, Joined, Slice
 from separatrix.shards.shard import Shard
@@ -67,8 +67,8 @@ def make_shard(part: Part, held: Any, total: int, threads: int) -> Shard:
 
 
 def cut(X: Any, lo: int, hi: int) -> Any:
-    """Rows lo … hi-1 of a chunk."""
-    return X[lo:hi]
+    """Rows lo … hi-1 of a chunk; a matrix whose parts do not belong together is refused before SciPy cuts it."""
+    return sound(X)[lo:hi]
 
 
 def chunk(X: Any, first: int = 0) -> Held:

@@ -240,12 +240,10 @@ class Remote:
                 "workers": [part.homes[k] if part.homes else address],
                 "allow_other_workers": True,
             }
-            if there and (lo, hi) == (begins[k], begins[k + 1]):
-                X.append(there[k])
-            elif there:
-                X.append(self.client.submit(cut, there[k], lo - int(begins[k]), hi - int(begins[k]), **where))
-            else:
-                X.append(self.client.compute(part.rows[lo:hi], **where))
+            chunk = there[k] if there else self.client.compute(part.rows.blocks[k], **where)
+            if (lo, hi) != (begins[k], begins[k + 1]):
+                chunk = self.client.submit(cut, chunk, lo - int(begins[k]), hi - int(begins[k]), **where)
+            X.append(chunk)
         return X, *self._labels(part)
 
     def _labels(self, part: Part) -> tuple[list[Any], int]:
