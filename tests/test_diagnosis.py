@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -535,3 +536,16 @@ def test_signs_seen_from_a_point_of_the_cone_are_those_of_the_exact_simplex():
                     seen += 1
                     assert answer == cone.by_simplex(cone.g[j], s)
     assert seen > 60
+
+
+def test_signs_that_would_take_minutes_are_left_open_where_no_time_is_given(monkeypatch):
+    rows = hold(*everyday.narrow(0, 400, 20, 1e-9))
+    whole = diagnosis_of(of_rows(rows), None).columns
+    few = Budget(signs=500_000)  # two of the 20 searches that these rows take
+    assert diagnosis_of(of_rows(rows), None, replace(few, deadline=1e9)).columns == whole
+    monkeypatch.setattr(directions, "SEARCHES", 0)
+    monkeypatch.setattr(directions, "centre_of", lambda *_: None)
+    found = diagnosis_of(of_rows(rows), None, few)
+    left = [name for name, sign in found.columns.items() if sign == "?"]
+    assert (found.kind, found.certainty) == ("complete", "proven") and 0 < len(left) < len(whole)
+    assert "?" not in whole.values() and all(found.columns[name] in ("?", whole[name]) for name in whole)

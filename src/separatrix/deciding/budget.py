@@ -21,6 +21,8 @@ class Budget:
     part : the same for part of a larger problem, not worth long arithmetic
     eliminated : rows times columns squared up to which column relations are eliminated exactly, and none is guessed
     entries : of the largest dense block that is made, 8 bytes each
+    signs : rows times unknowns times weights, summed over the least squares that look for signs of coefficients, up to
+        which they go on without a deadline; with one they have the time until then
     """
 
     deadline: float | None = None
@@ -31,6 +33,7 @@ class Budget:
     part: int = 50_000
     eliminated: int = 100_000
     entries: int = 100_000_000
+    signs: int = 3_000_000_000
 
     @classmethod
     def within(cls, time_limit: float | None, *, exact: bool = False) -> Self:

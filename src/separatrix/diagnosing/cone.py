@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -46,6 +47,7 @@ def witnesses(A: Matrix, G: Matrix, inside: Vector, budget: Budget) -> Iterator[
     points = np.vstack([inside, across(A, H[~none], inside, m)])
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     used: dict[int, None] = {}  # points that have served, in order: few of them serve many
+    left = budget.signs if budget.deadline is None else inf  # of what least squares may take
     rows = np.argsort(m, kind="stable")[: max(200, FIRST * A.shape[1])]
     for g, zero in zip(H, none, strict=True):
         if zero:
@@ -61,7 +63,10 @@ def witnesses(A: Matrix, G: Matrix, inside: Vector, budget: Budget) -> Iterator[
             continue
         rays, word = [inside], "?"
         for side in (s,) if abs(here) > NOTHING else (s, -s):
-            far, bound, rows = other_side(A, side * g, inside, rows, budget)
+            if left <= 0:
+                break
+            far, bound, rows, work = other_side(A, side * g, inside, rows, budget)
+            left -= work
             if far is not None:
                 rays.append(far / np.linalg.norm(far))
                 points = np.vstack([points, rays[-1]])
@@ -97,11 +102,14 @@ def across(A: Matrix, G: Matrix, inside: Vector, m: Vector) -> Matrix:
 
 def other_side(
     A: Matrix, g: Vector, inside: Vector, rows: Index, budget: Budget
-) -> tuple[Vector | None, Index | None, Index]:
-    """A point of the cone with gᵀψ < 0, or few rows of which some weights forbid it; and the rows that mattered."""
+) -> tuple[Vector | None, Index | None, Index, int]:
+    """A point of the cone with gᵀψ < 0, or few rows of which some weights forbid it; the rows that mattered; the work.
+
+    Least squares go through their rows once for each weight that they make positive.
+    """
     from scipy.optimize import nnls
 
-    rise = float(g @ inside)
+    rise, work = float(g @ inside), 0
     for _ in range(ROUNDS):
         if budget.late:
             break
@@ -109,19 +117,20 @@ def other_side(
             lam = nnls(A[rows].T, g)[0]
         except RuntimeError:  # too many iterations
             break
+        work += len(rows) * len(g) * (1 + int(np.count_nonzero(lam)))
         ray = A[rows].T @ lam - g
         length = float(np.linalg.norm(ray))
         if length <= NOTHING:
-            return None, rows[lam > NOTHING * lam.max(initial=0.0)], rows
+            return None, rows[lam > NOTHING * lam.max(initial=0.0)], rows, work
         # The ray lies on the edge of the cone; a point on the way from it to the one inside is within.
         point = ray / length + inside * (0.5 * length / rise if rise > 0 else 1.0)
         low = A @ point
         wrong = np.flatnonzero(low <= 0)
         if len(wrong) == 0:
-            return point, None, rows
+            return point, None, rows, work
         worst = wrong[np.argsort(low[wrong], kind="stable")[: 10 * len(g) + 50]]
         fresh = np.setdiff1d(worst, rows)
         if len(fresh) == 0:
             break
         rows = np.concatenate([rows, fresh])
-    return None, None, rows
+    return None, None, rows, work

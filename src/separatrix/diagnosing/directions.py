@@ -147,7 +147,7 @@ class Cone:
         self.small = work <= self.budget.tiny
         self.simplex = work <= self.budget.exact or (work <= TIMES * self.budget.exact and self.short)
         self.points: list[list[Fraction]] = []
-        self.searches = SEARCHES
+        self.searches = SEARCHES if self.budget.deadline else min(SEARCHES, 1 + self.budget.signs // max(work, 1))
 
     def holds(self, theta: Sequence[float | Fraction]) -> bool:
         """Whether θ_K = -Mθ_N at a point of the cone, which is then one of those met; not where relations are missing.
@@ -310,6 +310,8 @@ class Cone:
             weights = np.append(combination(floats, -last), 1.0)
             if (weights > 0).all() and slack(Reader(rows), np.arange(size + 1), weights, np.arange(width)) > 0:
                 return True
+        if not 0 < size <= min(width, SYSTEM):
+            return False
         return solves(exact or [[Fraction(v) for v in line] for line in floats.tolist()], floats, target)
 
     def full(self, g: dict[int, Fraction], s: int) -> list[Fraction]:
@@ -393,8 +395,6 @@ def solves(rows: list[list[Fraction]], floats: Matrix, target: list[Fraction]) -
     from scipy.linalg import qr
 
     size, width = floats.shape
-    if not 0 < size <= min(width, SYSTEM):
-        return False
     scaled = floats / abs(floats).max(axis=1, keepdims=True)
     columns = qr(scaled, mode="economic", pivoting=True)[2][:size].tolist()
     whole = [as_integers([line[j] for line in rows] + [target[j]]) for j in columns]
