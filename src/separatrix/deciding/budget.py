@@ -21,7 +21,7 @@ class Budget:
     part : the same for part of a larger problem, not worth long arithmetic
     eliminated : rows times columns squared up to which column relations are eliminated exactly, and none is guessed
     entries : of the largest dense block that is made, 8 bytes each
-    signs : rows times unknowns times weights, summed over the least squares that look for signs of coefficients, up to
+    signs : rows times weights squared, summed over the least squares that look for signs of coefficients, up to
         which they go on without a deadline; with one they have the time until then
     """
 

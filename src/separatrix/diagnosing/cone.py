@@ -105,7 +105,7 @@ def other_side(
 ) -> tuple[Vector | None, Index | None, Index, int]:
     """A point of the cone with gᵀψ < 0, or few rows of which some weights forbid it; the rows that mattered; the work.
 
-    Least squares go through their rows once for each weight that they make positive.
+    Least squares take a step for each weight that they make positive, the dearer the more there are.
     """
     from scipy.optimize import nnls
 
@@ -117,7 +117,7 @@ def other_side(
             lam = nnls(A[rows].T, g)[0]
         except RuntimeError:  # too many iterations
             break
-        work += len(rows) * len(g) * (1 + int(np.count_nonzero(lam)))
+        work += len(rows) * (1 + int(np.count_nonzero(lam))) ** 2
         ray = A[rows].T @ lam - g
         length = float(np.linalg.norm(ray))
         if length <= NOTHING:
