@@ -24,7 +24,7 @@ from separatrix.data.npy import NOT_NPY, npy_header
 from separatrix.data.rows import Rows, Vector
 from separatrix.walking.engines import Engine, Gram, choose
 from separatrix.walking.engines.saved import check_state
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import WHOLE, Recorder
 
 FORMAT = "separatrix checkpoint 3"
@@ -71,7 +71,7 @@ class CheckpointError(ValueError):
 
 
 def describe(
-    rows: Rows, method: Method, engine: str | Gram, theta0: Vector | None, recorder: Recorder, arithmetic: str
+    rows: Rows, method: Plan, engine: str | Gram, theta0: Vector | None, recorder: Recorder, arithmetic: str
 ) -> dict[str, Any]:
     """All that must be the same for a run to be continued."""
     name, options = choose(engine, rows, method, arithmetic), engine if isinstance(engine, Gram) else Gram()

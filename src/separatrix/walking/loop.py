@@ -23,7 +23,7 @@ from separatrix.walking.checkpoint import Checkpoint, Saved, describe, fresh_see
 from separatrix.walking.engines import Engine, Gram, make_engine, rule_of
 from separatrix.walking.engines.base import sharpness as sharpness_at
 from separatrix.walking.engines.base import unit_of
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.run import Iterate, Run, Status, Stop, Tie, times
 from separatrix.walking.trace import Recorder
 
@@ -71,7 +71,7 @@ class Walk:
     def __init__(
         self,
         rows: Rows,
-        method: Method,
+        method: Plan,
         *,
         engine: str | Gram = "auto",
         theta0: Vector | None = None,

@@ -13,7 +13,7 @@ from separatrix.data.rows import Rows, Vector
 from separatrix.plot import compare
 from separatrix.reporting.status import Word
 from separatrix.walking.engines import Engine
-from separatrix.walking.methods import TEMPERED, Method
+from separatrix.walking.methods import TEMPERED, Plan
 from separatrix.walking.trace import Measure, Trace
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Iterate:
         Rows on the wrong side.
     """
 
-    def __init__(self, engine: Engine, method: Method, rows: Rows) -> None:
+    def __init__(self, engine: Engine, method: Plan, rows: Rows) -> None:
         self._engine: Engine | None = engine
         self._method, self._rows = method, rows
         self.t = engine.t

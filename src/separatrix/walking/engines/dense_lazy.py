@@ -33,7 +33,7 @@ from separatrix.walking.engines.base import (
     unit_step,
     unshift,
 )
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 VECTORS = ("phi", "base", "step")
@@ -50,7 +50,7 @@ class DirectEngine:
     seen_wrong = False
 
     def __init__(
-        self, rows: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool, kind: Any = np.float64
+        self, rows: HeldRows, method: Plan, theta0: Vector | None, *, lazy: bool, kind: Any = np.float64
     ) -> None:
         self.name = "lazy" if lazy else "dense"
         self.rows, self.method, self.kind = rows, method, np.dtype(kind)

@@ -34,7 +34,7 @@ from separatrix.walking.engines.base import (
     unit_step,
     unshift,
 )
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 VECTORS = ("phi", "base", "step")
@@ -44,7 +44,7 @@ SCALARS = ("t", "k", "half", "stepped", "tie_t", "tie_row")
 class _Sharded:
     """What both engines share: the team, and the numbers of an iterate."""
 
-    def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, lazy: bool) -> None:
+    def __init__(self, rows: ShardedRows, method: Plan, theta0: Vector | None, lazy: bool) -> None:
         self.name = rows.team.name
         self.rows, self.method = rows, method
         core()  # without it there is nothing to do here
@@ -107,7 +107,7 @@ class _Sharded:
 class ShardedEngine(_Sharded):
     """The batch methods: the stepper is the core's (core/stepper.hpp), and the shards answer its questions."""
 
-    def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+    def __init__(self, rows: ShardedRows, method: Plan, theta0: Vector | None, *, lazy: bool) -> None:
         self.opening: Opening | None = None
         if opens(method, theta0):
             self.opening = opening_of(ShardedEngine(rows, unit_step(method), theta0, lazy=False))
@@ -262,7 +262,7 @@ class ShardedSweepEngine(_Sharded):
         """None: that is for the batch methods."""
         return
 
-    def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+    def __init__(self, rows: ShardedRows, method: Plan, theta0: Vector | None, *, lazy: bool) -> None:
         if method.order != "cyclic":
             raise ValueError(
                 f"order={method.order!r} needs all rows in memory; rows in files and on clusters are swept in order: "
