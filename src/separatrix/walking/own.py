@@ -40,7 +40,7 @@ def exp(x: ArrayLike) -> Vector:
     Returns
     -------
     ndarray
-        exp(x), at most one unit in the last place off.
+        The exponentials, at most one unit in the last place off.
 
     Examples
     --------
