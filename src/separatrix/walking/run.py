@@ -178,7 +178,7 @@ class Iterate:
     measure : Measure
         The numbers from `errors` to `min_margin` in one record.
     margins : ndarray
-        z_iᵀθ of every row (z_iᵀφ at step size ∞), by direct products when asked for, while the rows are open.
+        z_iᵀθ of every row (z_iᵀφ at step size ∞), computed when asked for, while the rows are open.
 
     See Also
     --------
@@ -277,7 +277,7 @@ class Iterate:
 
     @property
     def margins(self) -> Vector:
-        """Margins z_iᵀθ of every row (z_iᵀφ at step size ∞), by direct products when asked for, while the rows are open."""
+        """Margins z_iᵀθ of every row (z_iᵀφ at step size ∞), computed when asked for, while the rows are open."""
         phi = self.phi
         full = phi if self.bias else np.append(phi, 0.0)
         return times(self._method.gamma, self._rows.margins(full) * self._rows.scale)
