@@ -78,6 +78,15 @@ def test_lr_gd_by_hand_has_the_bits_of_the_table_s(problem, gamma, power, name):
             assert_same(table, sx.solve(X, y, ByDivisor(gamma), **some))
 
 
+def test_past_separation_lr_gd_by_hand_keeps_the_ratios_of_its_weights():
+    X, y = separable(0, 300, 12, 0.1)
+    some = {"max_iter": 300, "stop": None, "record": None}
+    for power, name in ((0.0, "normalized-lr-gd"), (0.625, "tempered-lr-gd")):
+        mine = sx.solve(X, y, MyLRGD(1e6, power=power), **some)
+        assert mine.theta.tobytes() == sx.solve(X, y, name, step_size=1e6, engine="dense", **some).theta.tobytes()
+        assert ((X @ mine.theta) * y).min() > 1000  # where every weight is 0 in float64
+
+
 # -- methods of one's own -------------------------------------------------------------------------------------------
 
 
@@ -391,6 +400,11 @@ def test_a_schedule_that_ends_is_missed_only_where_the_run_gets_there(engine):
     steps = [1.0] * 50
     run = sx.solve(X, y, step_size=steps.__getitem__, engine=engine, max_iter=50, stop=None)
     assert run.n_iter == 50
+    enough = sx.solve(X, y, step_size=1.0, engine=engine)
+    assert enough.separated and 1 < enough.n_iter < 1000
+    steps = [1.0] * enough.n_iter
+    assert_same(enough, sx.solve(X, y, step_size=steps.__getitem__, engine=engine))
+    steps = [1.0] * 50
     with pytest.raises(IndexError):
         sx.solve(X, y, step_size=steps.__getitem__, engine=engine, max_iter=51, stop=None)
 
@@ -474,13 +488,16 @@ def test_an_iterate_has_what_the_trace_has_and_can_be_kept(engine):
     assert np.array_equal(kept[-1].theta, run.theta)
 
 
-def test_margins_of_an_iterate_have_the_intercept_and_the_scale_of_the_rows():
+@pytest.mark.parametrize("scale", [1.0, 1e160])  # with rows as long the core takes another unit
+@pytest.mark.parametrize("intercept", [False, True])
+def test_margins_of_an_iterate_have_the_intercept_and_the_scale_of_the_rows(intercept, scale):
     X, y = separable(3)
-    for scale in (1.0, 1e-200):
-        kept = []
-        sx.solve(X * scale, y, step_size=5.0, fit_intercept=True, max_iter=4, callback=kept.append)
-        at = kept[-1]
-        assert np.allclose(at.margins, y * (X * scale @ at.theta[:-1] + at.theta[-1]))
+    X, kept = X * scale, []
+    some = {"step_size": 5.0 / scale**1.9, "fit_intercept": intercept, "intercept_scaling": scale}
+    sx.solve(X, y, max_iter=4, callback=kept.append, **some)
+    theta = kept[-1].theta
+    margins = y * (X @ theta[:-1] + scale * theta[-1]) if intercept else y * (X @ theta)
+    assert np.allclose(kept[-1].margins, margins, rtol=1e-9, atol=0) and abs(margins).max() > 0
 
 
 def test_exp_is_within_one_unit_in_the_last_place_and_keeps_the_kind():

@@ -278,9 +278,9 @@ class Iterate:
     @property
     def margins(self) -> Vector:
         """Margins z_iᵀθ of every row (z_iᵀφ at step size ∞), computed when asked for, while the rows are open."""
-        phi = self.phi
-        full = phi if self.bias else np.append(phi, 0.0)
-        return times(self._method.gamma, self._rows.margins(full) * self._rows.scale)
+        theta = self.theta
+        with np.errstate(over="ignore", under="ignore"):
+            return self._rows.margins(theta if self.bias else np.append(theta, 0.0)) * self._rows.scale
 
 
 Stop = Literal["separated"] | Callable[[Iterate], Any] | None
