@@ -27,13 +27,13 @@ from separatrix.data.sources import Held, Joined
 from separatrix.shards import Local, Shard, ShardedRows
 from separatrix.walking.engines.base import rule_of, unit_of
 from separatrix.walking.engines.sharded import ShardedEngine
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 
 GAMMAS = [1e-3, 1.0, 100.0, 1e6, inf]
 STEPS = 30
 
 
-def walk(rows: ShardedRows, method: Method, X: np.ndarray, y: np.ndarray, s: np.ndarray, bias: float) -> np.ndarray:
+def walk(rows: ShardedRows, method: Plan, X: np.ndarray, y: np.ndarray, s: np.ndarray, bias: float) -> np.ndarray:
     """φ after STEPS updates, in plain NumPy: Φ = unit·φ, m = ZΦ, Φ⁺ = Φ + (unit/N) Σ w_i z_i."""
     rule, unit = rule_of(rows, method), unit_of(rows, method)
     sign, ones = y / rows.scale, np.ones((len(X), 1))
@@ -62,7 +62,7 @@ def walk(rows: ShardedRows, method: Method, X: np.ndarray, y: np.ndarray, s: np.
     return np.asarray(Phi / unit * rows.scale)
 
 
-def steps_of(rows: ShardedRows, method: Method, *, lazy: bool) -> np.ndarray:
+def steps_of(rows: ShardedRows, method: Plan, *, lazy: bool) -> np.ndarray:
     """φ after STEPS updates of the engine, in calls of uneven length."""
     engine = ShardedEngine(rows, method, None, lazy=lazy)
     for some in (1, 2, 13, STEPS - 16):
@@ -74,7 +74,7 @@ def steps_of(rows: ShardedRows, method: Method, *, lazy: bool) -> np.ndarray:
 def agree(rows: ShardedRows, X: np.ndarray, y: np.ndarray, s: np.ndarray | None = None, bias: float = 0.0) -> None:
     for gamma in GAMMAS:
         for power in (1.0, 0.5, 0.0):
-            method = Method("of the table", gamma, power)
+            method = Plan("of the table", gamma, power)
             wanted = walk(rows, method, X, y, np.ones(len(X)) if s is None else s, bias)
             for lazy in (True, False):
                 assert np.array_equal(steps_of(rows, method, lazy=lazy), wanted), (gamma, power, lazy)
@@ -112,7 +112,7 @@ def test_past_separation_the_steps_are_those_of_the_definition():
     X += 0.5 * y[:, None]
     rows = scattered(X, y, 3)
     agree(rows, X, y)
-    engine = ShardedEngine(rows, Method("of the table", 1e6, 0.0), None, lazy=True)
+    engine = ShardedEngine(rows, Plan("of the table", 1e6, 0.0), None, lazy=True)
     engine.advance(STEPS, False)
     assert engine.errors == 0 and engine.c.low * engine.rule.gamma > 600  # where all weights would underflow
 
@@ -162,10 +162,10 @@ import sys
 import numpy as np
 from far import scattered, uneven
 from separatrix.walking.engines.sharded import ShardedEngine
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 X, y = uneven(3_300, 21, 2, np.float32)
 for gamma, power in ((100.0, 0.0), (1e6, 1.0), (float("inf"), 0.0), (10.0, 0.75)):
-    engine = ShardedEngine(scattered(X, y, 3), Method("", gamma, power), None, lazy=True)
+    engine = ShardedEngine(scattered(X, y, 3), Plan("", gamma, power), None, lazy=True)
     engine.advance(60, False)
     print(engine.phi().tobytes().hex())
 """

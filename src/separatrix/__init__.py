@@ -36,13 +36,15 @@ if TYPE_CHECKING:
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.walking.checkpoint import Checkpoint, CheckpointError
     from separatrix.walking.engines import Gram
-    from separatrix.walking.run import Run, Status, Tie
+    from separatrix.walking.own import At, Method, exp
+    from separatrix.walking.run import Iterate, Run, Status, Tie
     from separatrix.walking.solve import solve
     from separatrix.walking.trace import Trace
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "At": "walking.own",
     "BatchPerceptron": "estimators",
     "Certainty": "deciding.boundary",
     "Checkpoint": "walking.checkpoint",
@@ -54,11 +56,13 @@ _HOMES = {
     "Fit": "diagnosing.fit",
     "FittedBounds": "diagnosing.bounds",
     "Gram": "walking.engines",
+    "Iterate": "walking.run",
     "Kind": "diagnosing.kinds",
     "LogisticGD": "estimators",
     "Margin": "deciding.margin",
     "MarginStatus": "deciding.margin",
     "MaxMarginClassifier": "estimators",
+    "Method": "walking.own",
     "NormalizedBatchPerceptron": "estimators",
     "NormalizedLogisticGD": "estimators",
     "Perceptron": "estimators",
@@ -76,6 +80,7 @@ _HOMES = {
     "Verdict": "deciding.separate",
     "bounds": "theory",
     "diagnose": "diagnosing.diagnose",
+    "exp": "walking.own",
     "imbalanced": "theory",
     "load_proof": "certify",
     "max_margin": "deciding.max_margin",
@@ -90,6 +95,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "At",
     "BatchPerceptron",
     "Certainty",
     "Checkpoint",
@@ -101,11 +107,13 @@ __all__ = [
     "Fit",
     "FittedBounds",
     "Gram",
+    "Iterate",
     "Kind",
     "LogisticGD",
     "Margin",
     "MarginStatus",
     "MaxMarginClassifier",
+    "Method",
     "NormalizedBatchPerceptron",
     "NormalizedLogisticGD",
     "Perceptron",
@@ -123,6 +131,7 @@ __all__ = [
     "Verdict",
     "bounds",
     "diagnose",
+    "exp",
     "imbalanced",
     "load_proof",
     "max_margin",

@@ -27,7 +27,7 @@ from separatrix.datasets import available, load
 from separatrix.reporting.table import Row, Table
 from separatrix.theory import planted
 from separatrix.walking.loop import Walk
-from separatrix.walking.methods import Method, parse_method
+from separatrix.walking.methods import Plan, parse_method
 from separatrix.walking.run import Run
 from separatrix.walking.solve import solve
 from separatrix.walking.trace import Recorder
@@ -199,14 +199,14 @@ def _ours(X: NDArray[Any], y: NDArray[Any], case: Case) -> Run:
     )
 
 
-def _again(rows: HeldRows, method: Method, case: Case) -> Run:
+def _again(rows: HeldRows, method: Plan, case: Case) -> Run:
     """The same run on a problem whose columns are at hand."""
     quiet = Recorder(None, False)
     walk = Walk(rows, method, max_iter=case.budget, stop=case.stop, recorder=quiet, arithmetic=case.arithmetic)
     return walk.finish()
 
 
-def _peers(X: NDArray[Any], y: NDArray[Any], method: Method) -> dict[str, Loop]:
+def _peers(X: NDArray[Any], y: NDArray[Any], method: Plan) -> dict[str, Loop]:
     """Loops by name, each called with a number of iterations; PyTorch in float32, and in our dtype if that differs."""
     Z = X * np.where(y == np.max(y), 1, -1).astype(X.dtype)[:, None]
     gamma, power = method.gamma, method.power

@@ -15,7 +15,7 @@ from separatrix.core.definition import power as to_the
 class Rule(NamedTuple):
     """One batch method: w_i = σ(-gamma m_i), or 1[m_i ≤ 0] at gamma = ∞, divided by N = n^p (Σw)^(1-p), p the power.
 
-    Weights below exp(-cut) of the largest possible are taken as zero, in every engine.
+    Weights below exp(-cut) of the largest possible are taken as zero, in every engine; none where cut = ∞.
     """
 
     gamma: float
@@ -28,7 +28,7 @@ def underflow_shift(rule: Rule, low: Any) -> Any:
 
     `low` is the smallest margin, of float64 or float32 as the arithmetic is.
     """
-    if rule.power == 1 or isinf(rule.gamma):
+    if rule.power == 1 or isinf(rule.gamma) or isinf(rule.cut):
         return 0.0
     with np.errstate(over="ignore"):
         x = rule.gamma * low

@@ -16,7 +16,7 @@ from separatrix.walking.checkpoint import Checkpoint
 from separatrix.walking.engines import choose
 from separatrix.walking.engines.gram import fill_columns
 from separatrix.walking.loop import Walk
-from separatrix.walking.methods import TABLE, Method, parse_method
+from separatrix.walking.methods import TABLE, Plan, parse_method
 from separatrix.walking.trace import Recorder
 
 SEED = 0  # of the perceptron's order, which is cyclic
@@ -45,7 +45,7 @@ def about(rows: HeldRows) -> dict[str, Any]:
     return {"n": round(rows.size), "d": rows.d, "R": rows.R, "rows": rows.fingerprint()}
 
 
-def on_columns(rows: HeldRows, method: Method, columns_from: float = inf) -> bool:
+def on_columns(rows: HeldRows, method: Plan, columns_from: float = inf) -> bool:
     """Whether a run takes all columns of G beforehand, shared by all runs on these rows.
 
     At a finite step size the last bits of a product depend on which columns are there, and large steps make more of

@@ -5,32 +5,53 @@ perceptron, p = 1, only ever adds whole rows, and whole numbers walk without rou
 
     m = ZΦ ,      w_i = s_i weight(m_i) ,      step = W^(p-1) Σ w_i z_i ,      Φ⁺ = Φ + step
 
-At γ = ∞ the step stays the same while the wrong set does; then Φ = base + k·step. Products, sums and exp are those of
-`core.definition`.
+With a schedule of step sizes φ = θ/γ_0, and a step is γ_t/γ_0 of that. At γ = ∞ the step stays the same while the wrong
+set does; then Φ = base + k·step. Products, sums and exp are those of `core.definition`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isinf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.core.definition import margins, pull
-from separatrix.core.rule import Rule, divisor
-from separatrix.walking.methods import Method, Vector
+from separatrix.core.definition import exp, margins, pull
+from separatrix.core.rule import Rule, divisor, underflow_shift
+from separatrix.walking.methods import Plan, Vector
+from separatrix.walking.own import At, begun_memory, checked_normaliser, checked_step
+
+
+class Frame(NamedTuple):
+    """What turns Φ into the user's θ = γ scale/unit Φ, and Σ s_i."""
+
+    size: float = 1.0
+    unit: float = 1.0
+    scale: float = 1.0
 
 
 class Definition:
     """One run: the rows z_i = sign_i (a_i, bias), sample weights s_i, and where Φ is."""
 
     def __init__(
-        self, method: Method, rule: Rule, X: NDArray[Any], sign: Vector, s: Vector, bias: float, Phi: Vector
+        self,
+        method: Plan,
+        rule: Rule,
+        X: NDArray[Any],
+        sign: Vector,
+        s: Vector,
+        bias: float,
+        Phi: Vector,
+        frame: Frame | None = None,
     ) -> None:
         self.method, self.rule, self.X, self.bias, self.Phi = method, rule, X, bias, Phi
+        self.frame = frame or Frame()
         self.sign, self.s = sign.astype(Phi.dtype), s.astype(Phi.dtype)
+        self.kept = slice(None) if (s > 0).all() else s > 0  # the others are as right as can be
+        self.entries = len(Phi) if bias else len(Phi) - 1  # of the user's θ
+        self.memory = {} if method.own is None else begun_memory(method.own, int((s > 0).sum()), self.entries)
         self.t = self.k = 0
         self.base, self.step = Phi.copy(), np.zeros_like(Phi)
         self.half = begins_half(method, Phi)
@@ -41,10 +62,23 @@ class Definition:
     def look(self) -> None:
         """Margins and weights at Φ."""
         self.m = margins(self.X, self.sign, self.bias, self.Phi)  # m = ZΦ
-        self.w = self.s / 2 if self.half else self.method.weights(self.m, self.s, self.rule)
+        self.w = self.s / 2 if self.half else self.weights()
         ties = np.flatnonzero((self.m == 0) & (self.s > 0))
         if isinf(self.rule.gamma) and self.tie is None and self.t > 0 and len(ties):
             self.tie = self.t, int(ties[0])
+
+    @property
+    def x(self) -> Vector:
+        """x_i = z_iᵀθ = γ m_i; m_i itself at γ = ∞."""
+        m = self.m[self.kept]
+        return m.copy() if isinf(self.rule.gamma) else m.dtype.type(self.rule.gamma) * m
+
+    def weights(self) -> Vector:
+        """s_i w_i; none past the cut, which past separation is measured from the smallest margin."""
+        w, x = np.zeros_like(self.s), self.x
+        shift = underflow_shift(self.rule, self.m[self.kept].min())
+        w[self.kept] = exp(shift - x) if shift else self.method.weights(x, self.t)
+        return np.where(self.m <= self.tau, self.s * w, 0)
 
     @property
     def active(self) -> NDArray[np.intp]:
@@ -66,9 +100,7 @@ class Definition:
     def advance(self) -> None:
         """Φ⁺ = Φ + step."""
         if self.last is None or not np.array_equal(self.active, self.last):
-            total = pull(self.X, self.sign, self.bias, self.w)  # Σ w_i z_i, and behind it Σ w_i
-            N = divisor(self.rule, total[-1], self.m[self.s > 0].min())  # W^(1-p)
-            self.base, self.step, self.k = self.Phi, total[:-1] / N, 0
+            self.base, self.step, self.k = self.Phi, self.turn(), 0
             self.last = self.active if isinf(self.rule.gamma) and not self.half else None
         self.k += 1
         self.Phi = self.base + self.Phi.dtype.type(self.k) * self.step
@@ -76,15 +108,29 @@ class Definition:
         self.half = False
         self.look()
 
+    def turn(self) -> Vector:
+        """(γ_t/γ_0) n^p/N Σ s_i w_i z_i; a method of the user's own may have another N, or a step of its own."""
+        own, kind = self.method.own, self.Phi.dtype.type
+        if own is not None and self.method.overrides("step"):
+            step = np.zeros_like(self.Phi)
+            step[: self.entries] = checked_step(own, At(self), self.entries) / self.frame.scale  # here Φ = θ/scale
+            return step
+        total = pull(self.X, self.sign, self.bias, self.w)  # Σ w_i z_i, and behind it Σ w_i
+        if own is not None and self.method.overrides("normaliser"):
+            N = kind(checked_normaliser(own, At(self)) / self.frame.unit)  # N/n^p
+        else:
+            N = divisor(self.rule, total[-1], self.m[self.kept].min())  # W^(1-p)
+        return np.asarray(total[:-1] / N * kind(self.method.factor(self.t)))
 
-def begins_half(method: Method, Phi: Vector) -> bool:
+
+def begins_half(method: Plan, Phi: Vector) -> bool:
     """Whether the first step has w_i = ½ for every row: from 0 all batch methods; else those of γ = ∞ where p > 0."""
     if not isinf(method.gamma) or method.order is not None:
         return False
     return not Phi.any() or (method.power > 0 and not method.logistic and not method.begun)
 
 
-def walk(method: Method, Z: Any, phi: Vector | None = None, s: Vector | None = None) -> Iterator[Vector]:
+def walk(method: Plan, Z: Any, phi: Vector | None = None, s: Vector | None = None) -> Iterator[Vector]:
     """φ_0, φ_1, φ_2, …: a method on rows z_i given as they are, for those who compare."""
     from separatrix.data.memory import hold
     from separatrix.walking.engines.base import unit_of

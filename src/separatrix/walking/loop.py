@@ -23,7 +23,7 @@ from separatrix.walking.checkpoint import Checkpoint, Saved, describe, fresh_see
 from separatrix.walking.engines import Engine, Gram, make_engine, rule_of
 from separatrix.walking.engines.base import sharpness as sharpness_at
 from separatrix.walking.engines.base import unit_of
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.run import Iterate, Run, Status, Stop, Tie, times
 from separatrix.walking.trace import Recorder
 
@@ -71,7 +71,7 @@ class Walk:
     def __init__(
         self,
         rows: Rows,
-        method: Method,
+        method: Plan,
         *,
         engine: str | Gram = "auto",
         theta0: Vector | None = None,
@@ -190,7 +190,7 @@ class Walk:
         return self.recorder.next_after(self.engine.epoch if self.recorder.record == "epoch" else last)
 
     def _iterate(self) -> Iterate:
-        iterate = Iterate(self.engine, self.method, self.rows)
+        iterate = Iterate(self.engine, self.method, self.rows, self.seconds)
         self.shown.add(iterate)
         return iterate
 
@@ -201,6 +201,7 @@ class Walk:
         if "sharpness" in self.recorder.names and self.rows.whole is not None:
             Phi = self.engine.phi() * (unit_of(self.rows, self.method) / self.rows.scale)
             curve = sharpness_at(self.rows.whole.sheet(), rule_of(self.rows, self.method), Phi)
+            iterate.sharpness = curve
         self.recorder.add(iterate.t, iterate.measure, self.seconds, curve)
         return iterate
 
@@ -239,4 +240,5 @@ class Walk:
             trace=self.recorder.trace("perceptron loss" if isinf(self.method.gamma) else "logistic loss"),
             stats=engine.stats(),
             ties=None if engine.tie is None else Tie(*engine.tie),
+            scheduled=self.method.schedule is not None,
         )

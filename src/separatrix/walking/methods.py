@@ -21,17 +21,17 @@ Source: A. Tyurin, "From Logistic Regression to the Perceptron Algorithm", AAAI-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import inf, isinf, isnan
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.definition import exp
-from separatrix.core.rule import Rule, underflow_shift
 from separatrix.reporting.hints import did_you_mean
+from separatrix.walking.own import Method, checked_weights, is_number
 
 Vector = NDArray[Any]
 
@@ -51,34 +51,127 @@ TEMPERED = "tempered-"  # names that begin so take a power
 ORDERS = ("cyclic", "random", "most-wrong")
 
 
+class Sigmoid(Method):
+    """LR+GD: every row pulls, the more the wronger it is."""
+
+    exponential_tail = True
+
+    def weights(self, x: Vector) -> Vector:
+        """w_i = σ(-x_i), x = γm̂."""
+        return np.asarray(1 / (1 + exp(x)))
+
+
+class Wrong(Method):
+    """Its limit γ → ∞, the batch perceptron: only wrong rows pull."""
+
+    exponential_tail = True
+
+    def weights(self, x: Vector) -> Vector:
+        """w_i = 1[m̂_i ≤ 0]."""
+        return np.asarray(x <= 0)
+
+
+SIGMOID, WRONG = Sigmoid(), Wrong()
+
+
 @dataclass(frozen=True)
-class Method:
-    """One entry of the table: which weights, and what they are divided by; or one row at a time, in some order."""
+class Plan:
+    """What one run does: an entry of the table or a method of one's own, its divisor and its step sizes."""
 
     name: str
-    gamma: float = inf
+    gamma: float = inf  # γ_0: φ = θ/γ_0
     power: float = 1.0
     order: str | None = None  # the perceptron's choice of the next wrong row; None for the batch methods
     logistic: bool = False  # at γ = ∞ too, where it differs from a perceptron in its first step from θ_0 ≠ 0
     begun: bool = False  # θ_0 is an iterate to go on from: there is no first step
+    own: Method | None = None  # the user's; None for those of the table
+    schedule: Callable[[int], float] | None = None  # γ_t; None where it is γ always
 
-    def weights(self, m: Vector, s: Vector, rule: Rule) -> Vector:
-        """s_i w_i at margins m = ZΦ, in the units of `rule`; past separation the cut is measured from the smallest."""
-        if isinf(rule.gamma):
-            return np.where(m <= 0, s, 0)  # w_i = 1[m_i ≤ 0]: only wrong rows pull
-        m = np.where(s > 0, m, m.dtype.type(np.inf))  # rows left out are as right as can be
-        gamma, low = m.dtype.type(rule.gamma), m.min()
-        shift = underflow_shift(rule, low)
-        w = exp(shift - gamma * m) if shift else 1 / (1 + exp(gamma * m))  # w_i = σ(-γ m_i)
-        return np.where(m <= m.dtype.type(rule.cut) / gamma + max(0, low), s * w, 0)
+    @property
+    def method(self) -> Method:
+        """Whose weights these are."""
+        return self.own or (WRONG if isinf(self.gamma) else SIGMOID)
+
+    def weights(self, x: Vector, t: int) -> Vector:
+        """w_i at margins x_i = z_iᵀθ_t (m̂_i at γ = ∞)."""
+        return self.method.weights(x) if self.own is None else checked_weights(self.own, x, t)
+
+    def factor(self, t: int) -> float:
+        """γ_t/γ_0."""
+        if self.schedule is None:
+            return 1.0
+        gamma = checked_gamma(self.schedule, t)
+        if not 0 < (f := gamma / self.gamma) < inf:
+            raise ValueError(f"step_size leaves float64: {gamma!r} at t = {t} over {self.gamma!r} at t = 0.")
+        return f
+
+    def overrides(self, name: str) -> bool:
+        """Whether it is a method of the user's own that has this function."""
+        return self.own is not None and overridden(self.own, name)
 
 
-def parse_method(
-    name: str | Method, step_size: float | None = None, order: str = "cyclic", power: float | None = None
-) -> Method:
+def overridden(method: Method, name: str) -> bool:
+    """Whether the class of this method has a function of its own in the place of `Method`'s."""
+    return getattr(type(method), name) is not getattr(Method, name)
+
+
+def checked_gamma(schedule: Callable[[int], float], t: int) -> float:
+    """γ_t of a schedule, or one sentence about it."""
+    value = schedule(t)
+    if not is_number(value) or not 0 < float(value) < inf:
+        raise ValueError(f"step_size must be finite and positive at every t, got {value!r} at t = {t}.")
+    return float(value)
+
+
+def plan_of(
+    method: str | Method,
+    step_size: float | Callable[[int], float] | None = None,
+    order: str = "cyclic",
+    power: float | None = None,
+) -> Plan:
+    """What `solve` was asked for: a name of the table or a method of one's own, a step size or a schedule of them."""
+    if isinstance(method, Method):
+        return _plan_of_own(method, step_size, order, power)
+    if isinstance(method, type) and issubclass(method, Method):
+        raise ValueError(f"method is the class {method.__name__}; make one of it: {method.__name__}().")
+    if not callable(step_size):
+        return parse_method(method, step_size, order, power)
+    if method in TABLE and not TABLE[method][0]:
+        raise ValueError(f"{method} takes no step_size, got {step_size!r}: leave it out, or use lr-gd.")
+    return replace(parse_method(method, checked_gamma(step_size, 0), order, power), schedule=step_size)
+
+
+def _plan_of_own(
+    method: Method, step_size: float | Callable[[int], float] | None, order: str, power: float | None
+) -> Plan:
+    if order != "cyclic":
+        raise ValueError(f"order={order!r} is for the perceptron; {method.name} uses every row at once.")
+    if power is not None:
+        raise ValueError(f"power is for the methods of the table, got {power!r}; {method.name} has it as an attribute.")
+    if not any(overridden(method, name) for name in ("weights", "normaliser", "step_size", "step")):
+        raise ValueError(
+            f"{type(method).__name__} overrides none of weights, normaliser, step_size and step: it would be LR+GD; "
+            'write one of them, or use "lr-gd".'
+        )
+    schedule: Callable[[int], float] | None = None
+    if callable(step_size):
+        schedule = step_size
+    elif step_size is None and overridden(method, "step_size"):
+        schedule = method.step_size
+    if schedule is not None:
+        gamma = checked_gamma(schedule, 0)
+    else:
+        gamma = _step_size(method.gamma if step_size is None else step_size)
+    if isinf(gamma):
+        raise ValueError(f"{method.name} takes finite step sizes, got ∞; with weights 1[x ≤ 0] the path only scales.")
+    if not is_number(method.power) or not 0 <= method.power <= 1:
+        raise ValueError(f"power must be a number from 0 to 1, got {method.power!r} of {method.name}.")
+    divides = overridden(method, "normaliser") or overridden(method, "step")  # by what it likes
+    return Plan(str(method.name), gamma, 1.0 if divides else float(method.power), own=method, schedule=schedule)
+
+
+def parse_method(name: str, step_size: float | None = None, order: str = "cyclic", power: float | None = None) -> Plan:
     """The method of this name; `step_size` is γ in (0, ∞], for the logistic ones (1 when not given)."""
-    if isinstance(name, Method):
-        return name
     if not isinstance(name, str) or name not in TABLE:
         raise ValueError(f"unknown method {name!r}{did_you_mean(name, TABLE)}; methods: {', '.join(TABLE)}.")
     logistic, p, rowwise = TABLE[name]
@@ -94,7 +187,7 @@ def parse_method(
             f"{name} takes no finite step_size, got {step_size!r}: its path only scales with it. "
             "Leave step_size out, or use lr-gd."
         )
-    return Method(name, gamma, p, order if rowwise else None, logistic)
+    return Plan(name, gamma, p, order if rowwise else None, logistic)
 
 
 def _power(name: str, value: Any) -> float:
@@ -102,13 +195,13 @@ def _power(name: str, value: Any) -> float:
         other = name.removeprefix("normalized-")
         hint = f"use {TEMPERED}{other}" if TEMPERED + other in TABLE else "leave it out"
         raise ValueError(f"power is for the tempered methods, got power={value!r} for {name}: {hint}.")
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_) or not 0 <= float(value) <= 1:
+    if not is_number(value) or not 0 <= float(value) <= 1:
         raise ValueError(f"power must be a number from 0 to 1, got {value!r}.")
     return float(value)
 
 
 def _step_size(value: Any) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+    if not is_number(value):
         raise ValueError(f"step_size must be a number in (0, ∞], got {value!r}.")
     if isnan(value) or value <= 0:
         raise ValueError(f"step_size must be positive, got {value!r}.")

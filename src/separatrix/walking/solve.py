@@ -15,7 +15,8 @@ from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
 from separatrix.walking.checkpoint import Checkpoint
 from separatrix.walking.engines import Gram
 from separatrix.walking.loop import Walk
-from separatrix.walking.methods import Method, parse_method
+from separatrix.walking.methods import plan_of
+from separatrix.walking.own import Method
 from separatrix.walking.run import Iterate, Run, Stop
 from separatrix.walking.trace import Recorder, check_record
 
@@ -27,7 +28,7 @@ def solve(
     y: Any = None,
     method: str | Method = "lr-gd",
     *,
-    step_size: float | None = None,
+    step_size: float | Callable[[int], float] | None = None,
     max_iter: int = 100_000,
     max_epochs: int | None = None,
     engine: str | Gram = "auto",
@@ -60,11 +61,13 @@ def solve(
     y : array-like, path, str or data frame, optional
         Two-valued labels of any type; the larger value is +1. For .npy files also a path, for tables the name of the
         column, for a formula the data frame that it speaks of.
-    method : str, default="lr-gd"
+    method : str or Method, default="lr-gd"
         One of "lr-gd", "normalized-lr-gd", "batch-perceptron", "normalized-batch-perceptron", "perceptron",
-        "tempered-lr-gd" and "tempered-batch-perceptron".
-    step_size : float, optional
-        The step size γ in (0, ∞] of the logistic ones, 1 by default; ∞ makes them the perceptrons.
+        "tempered-lr-gd" and "tempered-batch-perceptron", or a method of your own.
+    step_size : float or callable, optional
+        The step size γ in (0, ∞] of the logistic ones, 1 by default; ∞ makes them the perceptrons. A callable is a
+        schedule: asked with t = 0, 1, 2, …, it gives γ_t, finite and positive, of the update from θ_t. It may be asked
+        ahead, and more than once.
     max_iter : int, default=100_000
         Updates to make at most.
     max_epochs : int, optional
@@ -140,7 +143,7 @@ def solve(
     >>> sx.solve(X, y, "normalized-lr-gd", step_size=1.0).n_iter
     16
     """
-    how = parse_method(method, step_size, order, power)
+    how = plan_of(method, step_size, order, power)
     if sample_weight is not None and how.order is not None:
         raise ValueError(f"the row-at-a-time perceptron takes no sample_weight: {WEIGHTLESS}.")
     check_count("max_iter", max_iter)

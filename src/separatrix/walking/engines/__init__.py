@@ -18,7 +18,7 @@ from separatrix.walking.engines.gram_sweep import GramSweepEngine
 from separatrix.walking.engines.numpy_batch import NumpyEngine
 from separatrix.walking.engines.numpy_perceptron import NumpySweepEngine
 from separatrix.walking.engines.perceptron import SweepEngine
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 
 ENGINES = ("auto", "dense", "lazy", "gram", "numpy")
 ARITHMETIC = {"float64": np.float64, "float32": np.float32}
@@ -29,7 +29,7 @@ __all__ = ["ARITHMETIC", "ENGINES", "Engine", "Gram", "choose", "make_engine", "
 def make_engine(
     engine: str | Gram,
     rows: Rows,
-    method: Method,
+    method: Plan,
     theta0: Vector | None = None,
     *,
     seed: int = 0,
@@ -56,7 +56,7 @@ def make_engine(
     return DirectEngine(whole, method, theta0, lazy=name == "lazy", kind=kind)
 
 
-def engine_elsewhere(rows: Any, method: Method, theta0: Vector | None, *, lazy: bool) -> Engine:
+def engine_elsewhere(rows: Any, method: Plan, theta0: Vector | None, *, lazy: bool) -> Engine:
     """The engine for rows that others hold; its code is loaded when such rows come."""
     from separatrix.walking.engines.sharded import ShardedEngine, ShardedSweepEngine
 
@@ -64,7 +64,7 @@ def engine_elsewhere(rows: Any, method: Method, theta0: Vector | None, *, lazy: 
     return kind(rows, method, theta0, lazy=lazy)
 
 
-def choose(engine: str | Gram, rows: Rows, method: Method, arithmetic: str = "float64") -> str:
+def choose(engine: str | Gram, rows: Rows, method: Plan, arithmetic: str = "float64") -> str:
     """The name of the engine to use; "auto" decides from n, d, γ, sparsity and memory.
 
     Columns of G pay where rows are long (4d ≥ n), all of G fits in the default budget, and weights are mostly 0 or 1,
@@ -80,10 +80,12 @@ def choose(engine: str | Gram, rows: Rows, method: Method, arithmetic: str = "fl
         raise ValueError(
             f'engine="{named}" needs the rows in memory; those of files and clusters take "lazy" or "dense".'
         )
-    own, compiled = type(method) is not Method, library() is not None
+    own, compiled = method.own is not None, library() is not None
     if named != "numpy" and (named != "auto" or rows.whole is None) and (own or not compiled):
         why = "takes the methods of the table" if own else "needs the compiled core, which is not here"
         raise ValueError(f'engine="{named}" {why}; rows in memory take engine="numpy".')
+    if method.schedule is not None and named == "gram":
+        raise ValueError('engine="gram" takes one step size for all t; schedules take "dense", "lazy" or "numpy".')
     if arithmetic not in ARITHMETIC:
         raise ValueError(f"arithmetic must be {' or '.join(ARITHMETIC)}, got {arithmetic!r}.")
     if arithmetic == "float32":
@@ -100,6 +102,7 @@ def choose(engine: str | Gram, rows: Rows, method: Method, arithmetic: str = "fl
     long_rows = not rows.sparse and 4 * rows.d >= rows.n >= 64
     if (
         rows.whole is not None
+        and method.schedule is None
         and (long_rows or method.order == "most-wrong")
         and band <= 2e-3 * R * R  # the square of a very long row is inf, which will do
         and Gram().slots(rows.n) == rows.n
@@ -108,7 +111,7 @@ def choose(engine: str | Gram, rows: Rows, method: Method, arithmetic: str = "fl
     return "dense" if band > 100 * R * R else "lazy"
 
 
-def _bears_float32(engine: str, rows: Rows, method: Method) -> None:
+def _bears_float32(engine: str, rows: Rows, method: Plan) -> None:
     """Complain where float32 arithmetic was asked for and cannot serve."""
     if engine not in ("auto", "dense", "numpy"):
         raise ValueError(f'arithmetic="float32" takes engine="dense" or "numpy", got {engine!r}.')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from math import exp, frexp, isinf, nan
+from math import exp, frexp, inf, isinf, nan
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from separatrix.core.rule import Rule, underflow_shift
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Rows, Vector
 from separatrix.data.sheet import Sheet
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 LN2 = 0.6931471805599453
@@ -80,26 +80,29 @@ class Engine(Protocol):
         """What the run has cost: rows and columns read."""
 
 
-def rule_of(rows: Rows, method: Method) -> Rule:
+def rule_of(rows: Rows, method: Plan) -> Rule:
     """The method in the kernels' units: Φ = unit·φ, gamma·ZΦ = γ·m̂."""
     # Dropped weights sum to under exp(-40) of Σ s_i w_i; ln(size/least) from above, by its exponent: no libm is asked.
     cut = 40.0 + LN2 * frexp(min(rows.size / rows.least, sys.float_info.max))[1]
+    cut = cut if method.method.exponential_tail else inf  # weights that fall slowly all count
     gamma = method.gamma if isinf(method.gamma) else min(max(product(rows, method), 1e-300), 1e300)
     return Rule(gamma, cut, method.power)
 
 
-def product(rows: Rows, method: Method) -> float:
+def product(rows: Rows, method: Plan) -> float:
     """γ·scale²/unit, without overflow on the way."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float64(method.gamma) / unit_of(rows, method) * rows.scale * rows.scale)
 
 
-def unit_of(rows: Rows, method: Method) -> float:
-    """Φ = unit·φ: n^p where the step is divided by n^p (Σw)^(1-p)."""
+def unit_of(rows: Rows, method: Plan) -> float:
+    """Φ = unit·φ: n^p where the step is divided by n^p (Σw)^(1-p); γ where a method makes its steps in θ itself."""
+    if method.overrides("step"):
+        return method.gamma
     return 1.0 if method.order else float(to_the(np.float64(rows.size), method.power))
 
 
-def start(rows: Rows, method: Method, theta0: Vector | None) -> Vector:
+def start(rows: Rows, method: Plan, theta0: Vector | None) -> Vector:
     """Φ_0: φ_0 = θ_0/γ at finite γ, θ_0 itself at γ = ∞."""
     phi = np.zeros(rows.d + 1)
     if theta0 is not None:
@@ -123,13 +126,13 @@ class Opening(NamedTuple):
     grad_norm: float  # at θ_0
 
 
-def opens(method: Method, theta0: Vector | None) -> bool:
+def opens(method: Plan, theta0: Vector | None) -> bool:
     """Whether a run begins with such a step."""
     fresh = isinf(method.gamma) and method.logistic and not method.begun
     return fresh and theta0 is not None and bool(theta0.any())
 
 
-def unit_step(method: Method) -> Method:
+def unit_step(method: Plan) -> Plan:
     """The same at γ = 1: its step from θ_0 is the opening."""
     return replace(method, gamma=1.0)
 
@@ -174,7 +177,7 @@ def at_start(engine: Batch, found: Measure) -> Measure:
 
 
 def measure(
-    rows: HeldRows, method: Method, rule: Rule, m: Vector, active: Index, low: float, length: float, grad: float
+    rows: HeldRows, method: Plan, rule: Rule, m: Vector, active: Index, low: float, length: float, grad: float
 ) -> Measure:
     """The trace's numbers from the rows that have a weight: margins m at `active`, ‖Φ‖ and ‖Σ w_i z_i‖.
 

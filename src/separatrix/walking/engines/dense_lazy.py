@@ -33,7 +33,8 @@ from separatrix.walking.engines.base import (
     unit_step,
     unshift,
 )
-from separatrix.walking.methods import Method
+from separatrix.walking.engines.schedule import walk_on
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 VECTORS = ("phi", "base", "step")
@@ -50,7 +51,7 @@ class DirectEngine:
     seen_wrong = False
 
     def __init__(
-        self, rows: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool, kind: Any = np.float64
+        self, rows: HeldRows, method: Plan, theta0: Vector | None, *, lazy: bool, kind: Any = np.float64
     ) -> None:
         self.name = "lazy" if lazy else "dense"
         self.rows, self.method, self.kind = rows, method, np.dtype(kind)
@@ -125,7 +126,8 @@ class DirectEngine:
         end = self.t + int(min(steps, max(epoch - self.t, 0)))
         if over_at_once(self, end, stop):
             return
-        library().walk(ctypes.byref(self.c), ctypes.byref(self.local), end, stop, self.short)
+        c, local, lib = ctypes.byref(self.c), ctypes.byref(self.local), library()
+        walk_on(self.c, self.method, lambda upto: lib.walk(c, local, upto, stop, self.short), end, stop)
 
     @property
     def last_step(self) -> Vector:

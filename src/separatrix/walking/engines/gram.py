@@ -38,7 +38,7 @@ from separatrix.walking.engines.base import (
     unshift,
 )
 from separatrix.walking.engines.dense_lazy import DirectEngine
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 HISTORY = 32  # products remembered
@@ -187,7 +187,7 @@ class GramEngine:
 
     seen_wrong = False
 
-    def __init__(self, rows: HeldRows, method: Method, theta0: Vector | None, options: Gram) -> None:
+    def __init__(self, rows: HeldRows, method: Plan, theta0: Vector | None, options: Gram) -> None:
         self.name = "gram"
         self.rows, self.method, self.options = rows, method, options
         self.sheet = Sheet(rows)

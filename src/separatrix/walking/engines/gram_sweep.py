@@ -14,7 +14,7 @@ from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Vector
 from separatrix.walking.engines.gram import Gram, GramEngine
 from separatrix.walking.engines.perceptron import measure_directly, sweep_order
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 SCALARS = ("t", "epoch", "position", "clean")
@@ -24,7 +24,7 @@ class GramSweepEngine(GramEngine):
     """All margins, and one column of G per update."""
 
     def __init__(
-        self, rows: HeldRows, method: Method, theta0: Vector | None, options: Gram, seed: int, average: bool = False
+        self, rows: HeldRows, method: Plan, theta0: Vector | None, options: Gram, seed: int, average: bool = False
     ) -> None:
         super().__init__(rows, method, theta0, options)
         self.seed = seed

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from separatrix.core import definition
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Vector
-from separatrix.walking.definition import Definition
+from separatrix.walking.definition import Definition, Frame
 from separatrix.walking.engines.base import (
     Opening,
     at_start,
@@ -25,7 +25,7 @@ from separatrix.walking.engines.base import (
     unit_step,
     unshift,
 )
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 
@@ -35,13 +35,14 @@ class NumpyEngine:
     name = "numpy"
     seen_wrong = False
 
-    def __init__(self, rows: HeldRows, method: Method, theta0: Vector | None, *, kind: Any = np.float64) -> None:
+    def __init__(self, rows: HeldRows, method: Plan, theta0: Vector | None, *, kind: Any = np.float64) -> None:
         self.rows, self.method = rows, method
         self.rule = rule_of(rows, method)
         X = rows.X.toarray() if rows.sparse else rows.X
         X = X.astype(np.float32) if kind == np.float32 else X
         Phi = start(rows, method, theta0).astype(kind)
-        self.run = Definition(method, self.rule, X, rows.sign, rows.weight, rows.bias, Phi)
+        frame = Frame(rows.size, unit_of(rows, method), rows.scale)
+        self.run = Definition(method, self.rule, X, rows.sign, rows.weight, rows.bias, Phi, frame)
         self.opening: Opening | None = None
         if opens(method, theta0):
             self.opening = opening_of(NumpyEngine(rows, unit_step(method), theta0, kind=kind))
@@ -115,6 +116,7 @@ class NumpyEngine:
         scalars = {"t": run.t, "k": run.k, "half": run.half, "stepped": run.last is not None}
         scalars |= dict(zip(("tie_t", "tie_row"), run.tie or (0, 0), strict=True))
         state = {"phi": run.Phi, "base": run.base, "step": run.step, "last": known}
+        state |= {f"memory.{name}": value for name, value in run.memory.items()}  # of a method of the user's own
         return state | {name: np.array(value) for name, value in scalars.items()}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
@@ -124,6 +126,7 @@ class NumpyEngine:
         run.t, run.k, run.half = int(state["t"]), int(state["k"]), bool(state["half"])
         run.last = state["last"].copy() if isinf(self.rule.gamma) and state["stepped"] else None
         run.tie = (int(state["tie_t"]), int(state["tie_row"])) if state["tie_t"] else None
+        run.memory = {name: state[f"memory.{name}"].copy() for name in run.memory}
         run.look()
 
     def stats(self) -> dict[str, int]:

@@ -17,7 +17,7 @@ from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
 from separatrix.walking.engines.base import start
 from separatrix.walking.engines.perceptron import SCALARS, begun, measure_directly, sweep_order
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 CHUNK = 64  # upcoming rows whose margins are computed at a time; no result depends on it
@@ -29,7 +29,7 @@ class NumpySweepEngine:
     name = "numpy"
 
     def __init__(
-        self, rows: HeldRows, method: Method, theta0: Vector | None, *, seed: int, average: bool = False
+        self, rows: HeldRows, method: Plan, theta0: Vector | None, *, seed: int, average: bool = False
     ) -> None:
         self.rows, self.method, self.seed = rows, method, seed
         self.sheet = Sheet(rows)

@@ -19,14 +19,14 @@ from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
 from separatrix.walking.engines.base import measure, rule_of, start
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 SCALARS = ("t", "epoch", "position", "clean")
 WORK = 1 << 28  # entries of rows that several perceptrons read in some tenths of a second
 
 
-def sweep_order(method: Method, n: int, seed: int, epoch: int) -> Index:
+def sweep_order(method: Plan, n: int, seed: int, epoch: int) -> Index:
     """The rows in this sweep's order: cyclic, or a fresh permutation that depends on the seed and the sweep alone."""
     if method.order == "random":
         return np.random.default_rng([seed, epoch]).permutation(n)
@@ -37,7 +37,7 @@ class SweepEngine:
     """φ and, for `lazy`, a lower bound on every margin."""
 
     def __init__(
-        self, rows: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool, seed: int, average: bool = False
+        self, rows: HeldRows, method: Plan, theta0: Vector | None, *, lazy: bool, seed: int, average: bool = False
     ) -> None:
         self.name = "lazy" if lazy else "dense"
         self.rows, self.method, self.lazy, self.seed = rows, method, lazy, seed
@@ -162,7 +162,7 @@ def begun(finished: int, position: int) -> int:
     return finished + bool(position > 0)
 
 
-def measure_directly(sheet: Sheet, method: Method, Phi: Vector) -> Measure:
+def measure_directly(sheet: Sheet, method: Plan, Phi: Vector) -> Measure:
     """The numbers of Φ from scratch: all margins, the sum over the wrong rows."""
     m = sheet.margins(Phi)
     wrong = np.flatnonzero(m <= 0)

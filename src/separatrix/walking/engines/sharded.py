@@ -34,7 +34,8 @@ from separatrix.walking.engines.base import (
     unit_step,
     unshift,
 )
-from separatrix.walking.methods import Method
+from separatrix.walking.engines.schedule import walk_on
+from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
 VECTORS = ("phi", "base", "step")
@@ -44,7 +45,7 @@ SCALARS = ("t", "k", "half", "stepped", "tie_t", "tie_row")
 class _Sharded:
     """What both engines share: the team, and the numbers of an iterate."""
 
-    def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, lazy: bool) -> None:
+    def __init__(self, rows: ShardedRows, method: Plan, theta0: Vector | None, lazy: bool) -> None:
         self.name = rows.team.name
         self.rows, self.method = rows, method
         core()  # without it there is nothing to do here
@@ -107,7 +108,7 @@ class _Sharded:
 class ShardedEngine(_Sharded):
     """The batch methods: the stepper is the core's (core/stepper.hpp), and the shards answer its questions."""
 
-    def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+    def __init__(self, rows: ShardedRows, method: Plan, theta0: Vector | None, *, lazy: bool) -> None:
         self.opening: Opening | None = None
         if opens(method, theta0):
             self.opening = opening_of(ShardedEngine(rows, unit_step(method), theta0, lazy=False))
@@ -143,10 +144,15 @@ class ShardedEngine(_Sharded):
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
-        c, end = self.c, self.t + int(min(steps, max(epoch - self.t, 0)))
-        c.answered = 0
+        end = self.t + int(min(steps, max(epoch - self.t, 0)))
         if over_at_once(self, end, stop):
             return
+        walk_on(self.c, self.method, lambda upto: self._walk(upto, stop), end, stop)
+
+    def _walk(self, end: int, stop: bool) -> None:
+        """The stepper, up to update `end`; its questions go to the shards."""
+        c = self.c
+        c.answered = 0
         while (question := core().walk(ctypes.byref(c), None, end, stop, 0)) != DONE:
             if question == EVALUATE:
                 self._evaluate()
@@ -262,7 +268,7 @@ class ShardedSweepEngine(_Sharded):
         """None: that is for the batch methods."""
         return
 
-    def __init__(self, rows: ShardedRows, method: Method, theta0: Vector | None, *, lazy: bool) -> None:
+    def __init__(self, rows: ShardedRows, method: Plan, theta0: Vector | None, *, lazy: bool) -> None:
         if method.order != "cyclic":
             raise ValueError(
                 f"order={method.order!r} needs all rows in memory; rows in files and on clusters are swept in order: "
