@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from separatrix.walking.checkpoint import Checkpoint, CheckpointError
     from separatrix.walking.engines import Gram
     from separatrix.walking.own import At, Method, exp
-    from separatrix.walking.run import Iterate, Run, Status, Tie
+    from separatrix.walking.run import Cycle, Iterate, Run, Status, Tie
     from separatrix.walking.solve import solve
     from separatrix.walking.trace import Trace
 
@@ -51,6 +51,7 @@ _HOMES = {
     "CheckpointError": "walking.checkpoint",
     "Claim": "certify",
     "ClusterError": "data.rows",
+    "Cycle": "walking.run",
     "Diagnosis": "diagnosing.report",
     "Evidence": "deciding.boundary",
     "Fit": "diagnosing.fit",
@@ -102,6 +103,7 @@ __all__ = [
     "CheckpointError",
     "Claim",
     "ClusterError",
+    "Cycle",
     "Diagnosis",
     "Evidence",
     "Fit",

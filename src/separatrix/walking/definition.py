@@ -22,6 +22,7 @@ from separatrix.core.definition import exp, margins, pull
 from separatrix.core.rule import Rule, divisor, underflow_shift
 from separatrix.walking.methods import Plan, Vector
 from separatrix.walking.own import At, begun_memory, checked_normaliser, checked_step
+from separatrix.walking.watch import Watch, watched
 
 
 class Frame(NamedTuple):
@@ -57,6 +58,7 @@ class Definition:
         self.half = begins_half(method, Phi)
         self.last: NDArray[np.intp] | None = None  # the wrong set of the last step
         self.tie: tuple[int, int] | None = None  # the first t after the first step with a margin of 0, and the row
+        self.watch = Watch(watched(method), Phi)
         self.look()
 
     def look(self) -> None:
@@ -97,9 +99,29 @@ class Definition:
         self.Phi, self.t, self.half = Phi.copy(), 1, False
         self.look()
 
+    @property
+    def errors(self) -> int:
+        """Wrong rows."""
+        return int((self.m[self.s > 0] <= 0).sum())
+
+    @property
+    def turns(self) -> bool:
+        """Whether the next step is a new one, which Φ alone determines."""
+        return self.last is None or not np.array_equal(self.active, self.last)
+
+    def repeats(self) -> bool:
+        """Whether an iterate has come back, this one or an earlier one: the run then repeats itself for ever."""
+        if self.errors == 0:
+            self.watch.forget()
+        elif not self.turns and not self.step.any():
+            self.watch.stays(self.Phi, self.t)
+        elif self.turns and not self.half:
+            self.watch.came_back(self.Phi, self.t)
+        return self.watch.period > 0
+
     def advance(self) -> None:
         """Φ⁺ = Φ + step."""
-        if self.last is None or not np.array_equal(self.active, self.last):
+        if self.turns:
             self.base, self.step, self.k = self.Phi, self.turn(), 0
             self.last = self.active if isinf(self.rule.gamma) and not self.half else None
         self.k += 1

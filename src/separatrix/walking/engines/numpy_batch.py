@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from separatrix.core import definition
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Vector
+from separatrix.walking import watch
 from separatrix.walking.definition import Definition, Frame
 from separatrix.walking.engines.base import (
     Opening,
@@ -60,7 +61,7 @@ class NumpyEngine:
     @property
     def errors(self) -> int:
         """Wrong rows at this iterate."""
-        return int((self.run.m[self.run.s > 0] <= 0).sum())
+        return self.run.errors
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
@@ -68,6 +69,8 @@ class NumpyEngine:
         if over_at_once(self, end, stop):
             return
         while self.t < end and not (stop and self.errors == 0):
+            if self.run.repeats() and stop:
+                return
             self.run.advance()
 
     @property
@@ -105,6 +108,11 @@ class NumpyEngine:
         """The first t and row with a margin of 0."""
         return self.run.tie
 
+    @property
+    def cycle(self) -> tuple[int, int] | None:
+        """The iterate that came back, and after how many steps."""
+        return watch.cycle_of(self.run.watch)
+
     def average(self) -> Vector | None:
         """None: that is for the perceptron's sweeps."""
         return None
@@ -117,6 +125,7 @@ class NumpyEngine:
         scalars |= dict(zip(("tie_t", "tie_row"), run.tie or (0, 0), strict=True))
         state = {"phi": run.Phi, "base": run.base, "step": run.step, "last": known}
         state |= {f"memory.{name}": value for name, value in run.memory.items()}  # of a method of the user's own
+        state |= watch.save(run.watch, run.watch.mark)
         return state | {name: np.array(value) for name, value in scalars.items()}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
@@ -127,6 +136,7 @@ class NumpyEngine:
         run.last = state["last"].copy() if isinf(self.rule.gamma) and state["stepped"] else None
         run.tie = (int(state["tie_t"]), int(state["tie_row"])) if state["tie_t"] else None
         run.memory = {name: state[f"memory.{name}"].copy() for name in run.memory}
+        watch.load(run.watch, run.watch.mark, state)
         run.look()
 
     def stats(self) -> dict[str, int]:
