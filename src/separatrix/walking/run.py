@@ -120,8 +120,9 @@ class Run:
 
         Parameters
         ----------
-        metric : {"errors", "accuracy", "loss", "grad_norm", "theta_norm", "min_margin", "sharpness"}, default="errors"
-            A column of the trace.
+        metric : str, default="errors"
+            A column of the trace: "errors", "accuracy", "loss", "grad_norm", "theta_norm" or "min_margin"; "sharpness",
+            "angle_low" or "angle_high" where it was recorded.
         ax : matplotlib Axes or None, default=None
             Where to draw; a new figure when not given.
 
