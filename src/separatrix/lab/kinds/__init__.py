@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from separatrix.lab.jobs import WALK, Work
 from separatrix.lab.kinds import (
     alignment,
+    bias,
     counts,
     curves,
     growth,
@@ -41,6 +42,7 @@ KINDS: dict[str, Kind] = {
         theory.KIND,
         verdict.KIND,
         limit.KIND,
+        bias.KIND,
     )
 }
 
