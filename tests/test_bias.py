@@ -13,6 +13,10 @@ import pytest
 from scipy import sparse
 
 import separatrix as sx
+from separatrix.lab.book import parse_book
+from separatrix.lab.kinds.bias import course_of
+from separatrix.lab.reproduce import reproduce
+from separatrix.lab.store import Result
 from separatrix.walking.angle import Angle, angle_between, arccos_above
 
 DIGITS = 80
@@ -287,3 +291,95 @@ def test_an_iterate_beyond_the_upper_end_shows_that_the_bracket_is_of_other_rows
     angle.upper = 1.5
     with pytest.raises(ValueError, match=r"its upper end is 1\.5, and an iterate here has margin 1\.99"):
         angle.interval(np.array([0.0, 3.0, 0.0]))
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("gamma", [1e-3, 1e-1, 1e2])
+def test_each_line_of_the_theorems_proof_holds_along_walks(power, gamma):
+    """docs/bias.md, lines 1 to 5: e = φ - S w stays within C √S, and so does the angle."""
+    for seed in range(4):
+        X, y, u = known(seed)
+        Z, n = y[:, None] * X / 16, len(X)
+        w = (Z @ u).min() * u / (u @ u)  # μθ*
+        mu, R = np.linalg.norm(w), np.linalg.norm(Z, axis=1).max()
+        square = 2 * np.log(2 * n) / gamma + R**2 - mu**2
+        phi, S = np.zeros(len(u)), 0.0
+        for _ in range(300):
+            logs = -np.logaddexp(0.0, gamma * (Z @ phi))  # log w_i, which may be far below float64's range
+            total = np.logaddexp.reduce(logs)
+            v, c = Z.T @ np.exp(logs - total), np.exp(power * (total - np.log(n)))
+            e = phi - S * w
+            assert (v - w) @ (v - w) <= (R**2 - mu**2) * (1 + 1e-9)
+            assert v @ w >= mu**2 * (1 - 1e-9)
+            assert gamma * phi @ (v - w) <= np.log(2 * n) + 1e-9 * gamma * np.linalg.norm(phi) * R
+            assert e @ e <= square * S * (1 + 1e-9)
+            if S:
+                across = phi - (phi @ w) / mu**2 * w
+                assert np.linalg.norm(across) / (phi @ w / mu) <= sqrt(square / S) / mu * (1 + 1e-9)
+            phi, S = phi + c * v, S + c
+
+
+@pytest.mark.parametrize("gamma", [1e-4, 1e-2, 1.0, 1e4])
+def test_normalized_lr_gd_turns_like_one_over_t_at_every_step_size(gamma):
+    """The rows on the margin of `known` all have λ_i > 0, so t times the angle is bounded, from below too mostly."""
+    for seed in range(4):
+        X, y, _ = known(seed)
+        run = sx.solve(X, y, "normalized-lr-gd", step_size=gamma, angle=sx.max_margin(X, y), stop=None, max_iter=30_000)
+        t, low = run.trace["iteration"], run.trace["angle_low"]
+        before, last = ((t >= 300) & (t < 3000)), t >= 3000
+        assert (t * low)[last].max() <= 1.5 * (t * low)[before].max()
+
+
+def small_book(tmp_path, method="normalized-lr-gd", **entry):
+    """A bench of two step sizes on two planted samples."""
+    entries = {
+        "data": {"rows": {"source": "planted", "rows": 40, "columns": 4, **dict.fromkeys(BUDGETS, 3000), **entry}},
+        "bias": {
+            "kind": "bias",
+            "title": "turning",
+            "data": ["rows"],
+            "methods": ["lr-gd", method],
+            "step_sizes": [10, 100],
+            "seeds": 2,
+        },
+    }
+    return reproduce(parse_book(entries, "my.toml"), ["all"], profile="paper", out=tmp_path, workers=1)
+
+
+BUDGETS = ("budget", "budget_below_10", "budget_below_1")
+
+
+def test_the_bench_fits_exponents_to_certified_angles(tmp_path):
+    pytest.importorskip("matplotlib", reason="figures need the extra [lab]")
+    (piece,) = small_book(tmp_path).pieces
+    (table,) = piece.tables.values()
+    assert list(piece.pictures) == ["", "norm"]
+    by = {(row[1], row[2]): row for row in table.rows}
+    assert len(by) == 4
+    assert all(row[3] == 2 for row in table.rows)
+    for (name, _), row in by.items():
+        b, growth = row[5], row[9]
+        assert (0.8 < b < 1.2 and growth is None) if name == "Normalized LR+GD" else (0 <= b < 0.5 and 0 < growth < 2)
+    (normal,) = (told for told in piece.sentences if "falls like 1/t" in told)
+    assert normal.startswith("For the claim: Normalized LR+GD on rows, n = 40 falls")
+    assert any("is logarithmic, ‖θ_t‖ growing like log(t)/(pμ)" in told for told in piece.sentences)
+    small_book(tmp_path)  # runs are kept
+
+
+def test_a_longer_run_shows_no_more_than_was_asked_for():
+    t = np.arange(0, 101)
+    columns = {"iteration": t, "errors": np.maximum(5 - t, 0), "theta_norm": 1.0 + t}
+    columns |= {"angle_low": 0.99 / (1 + t), "angle_high": 1.01 / (1 + t)}
+    course = course_of(Result({}, columns), 50)
+    assert course.t[[0, -1]].tolist() == [1, 50]
+    assert course.separated == 5
+    assert course.exponent(course.norm)[0] == pytest.approx(1.0)
+    assert course.at(9.0) == pytest.approx(0.1)
+    assert not course.rests
+
+
+def test_rows_that_do_not_separate_have_no_direction_to_turn_to(tmp_path):
+    pytest.importorskip("matplotlib", reason="figures need the extra [lab]")
+    (piece,) = small_book(tmp_path, source="overlap", flipped=0.3).pieces
+    assert piece.sentences == ("No sample was found to be separable, so there is no direction of widest margin.",)
+    assert not piece.tables

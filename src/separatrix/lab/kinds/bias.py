@@ -284,17 +284,18 @@ def sentences(bench: Bench) -> list[str]:
 
 def of_power(title: str, name: str, lines: Sequence[Line]) -> str:
     """Whether the angle falls like 1/t at every step size, by the medians of the exponents."""
-    fits = {line.gamma: line.exponents()[0] for line in lines}
-    near = {gamma: len(b) > 0 and abs(float(np.median(b)) - 1) < NEAR for gamma, b in fits.items()}
-    seen = [
-        f"{np.median(b):.3f}{f' ({interval(b)})' if interval(b) else ''} at γ = {g:g}"
-        for g, b in fits.items()
-        if len(b)
-    ]
+    fits = [(line.gamma, *line.exponents()) for line in lines]
+    near = sum(len(b) > 0 and abs(float(np.median(b)) - 1) < NEAR for _, b, _ in fits)
+    seen = [f"{np.median(b):.3f} ({spread(b, error)}) at γ = {gamma:g}" for gamma, b, error in fits if len(b)]
     return (
-        f"{by_share(sum(near.values()) / len(near))}: {name} on {title} falls like 1/t, to {100 * NEAR:g} % of the "
-        f"exponent, at {sum(near.values())} of {len(near)} step sizes: {', '.join(seen) or 'nothing could be fitted'}."
+        f"{by_share(near / len(fits))}: {name} on {title} falls like 1/t, to {100 * NEAR:g} % of the exponent, at "
+        f"{near} of {len(fits)} step sizes: {', '.join(seen) or 'nothing could be fitted'}."
     )
+
+
+def spread(b: Column, error: Column) -> str:
+    """The interval of the median exponent over the samples; of too few, twice the fit's standard error."""
+    return interval(b) or f"± {2 * float(np.median(error)):.3f} of the fit"
 
 
 def of_logarithm(title: str, name: str, lines: Sequence[Line]) -> str:
