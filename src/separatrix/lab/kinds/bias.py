@@ -60,6 +60,7 @@ SHARP = 1.1  # where the ends of the interval are this close
 POINTS = 8  # of a fit at least
 GROWN = 1.02  # times, that ‖θ‖ has to grow for an exponent in it
 NEAR = 0.1  # what lies this near is taken for 1
+SAME = 0.05  # angles this near each other are taken for equal
 STILL = 0.01  # an angle that changes by a smaller part of itself is at rest
 
 Column = NDArray[np.float64]
@@ -150,7 +151,7 @@ class Course:
         if late.sum() < POINTS or not x[late][-1] > GROWN * x[late][0]:
             return nan, nan
         b, error = slope(x[late], self.angle[late])
-        return -b, error
+        return 0.0 - b, error
 
     @property
     def rests(self) -> bool:
@@ -185,8 +186,8 @@ class Line:
 
     @property
     def moves(self) -> bool:
-        """Whether the angle of some sample still changes."""
-        return not all(course.rests for course in self.courses)
+        """Whether the angle still changes, on half the samples or more."""
+        return 2 * sum(course.rests for course in self.courses) <= len(self.courses)
 
     @property
     def growths(self) -> Column:
@@ -316,12 +317,12 @@ def by_step_size(title: str, name: str, lines: Sequence[Line]) -> list[str]:
     """Whether the angle depends on γt alone, which step size leads at the end, and which do not turn at all."""
     if len(lines) < 2:
         return []
-    first, alike = lines[0], []
+    first, alike = lines[0], list[tuple[float, float]]()
     for line in lines[1:]:
         pairs = [(a, b, a.t[-1] * first.gamma / line.gamma) for a, b in zip(first.courses, line.courses, strict=True)]
         apart = [abs(b.at(t) / float(a.angle[-1]) - 1) for a, b, t in pairs if t >= 1]
         if apart:
-            alike.append(f"{100 * float(np.median(apart)):.2g} % at γ = {line.gamma:g}")
+            alike.append((line.gamma, float(np.median(apart))))
     last = np.array([line.last for line in lines])
     best, often = np.unique(last.argmin(axis=0), return_counts=True)
     leads = ", ".join(
@@ -329,9 +330,25 @@ def by_step_size(title: str, name: str, lines: Sequence[Line]) -> list[str]:
         for k, c in zip(best, often, strict=True)
     )
     at_rest = ", ".join(f"{line.gamma:g}" for line in lines if not line.moves)
-    rest = f"; at γ = {at_rest} the direction of every sample is at rest" if at_rest else ""
-    equal = f"; at equal γt its angle differs from that at γ = {first.gamma:g} by {', '.join(alike)}" if alike else ""
-    return [f"{name} on {title}: the smallest angle at the end is that of {leads}{rest}{equal}."]
+    rest = f"; at γ = {at_rest} most directions are at rest" if at_rest else ""
+    return [
+        f"{name} on {title}: the smallest angle at the end is that of {leads}{rest}. "
+        f"{at_equal_time(first.gamma, alike)}"
+    ]
+
+
+def at_equal_time(gamma: float, apart: Sequence[tuple[float, float]]) -> str:
+    """Up to which step size the angle depends on γt alone, from relative differences to the smallest one."""
+    near = [(other, share) for k, (other, share) in enumerate(apart) if all(s <= SAME for _, s in apart[: k + 1])]
+    beyond = [f"by {100 * share:.3g} % at γ = {other:g}" for other, share in apart[len(near) : len(near) + 1]]
+    then = f"it differs {beyond[0]}" if beyond else "no larger one was compared"
+    if not near:
+        return f"Its angle does not depend on γt alone: at equal γt, from that at γ = {gamma:g} {then}."
+    most = 100 * max(share for _, share in near)
+    return (
+        f"Its angle depends on γt alone up to γ = {near[-1][0]:g}, where at equal γt it is that of γ = {gamma:g} to "
+        f"{most:.2g} %; {then}."
+    )
 
 
 def colours(lines: Sequence[Line]) -> dict[float, tuple[float, float, float]]:
@@ -360,7 +377,7 @@ def draw(benches: Sequence[Bench], experiment: Experiment) -> Figure:
 
 def draw_norms(benches: Sequence[Bench]) -> Figure:
     """The same over ‖θ_t‖, all methods of a data set in one panel, at the smallest, middle and largest step size."""
-    figure, axes = new_figure(len(benches), across=2)
+    figure, axes = new_figure(len(benches), across=2, width=3.3 if len(benches) > 1 else 5.0)
     for ax, bench in zip(axes, benches, strict=True):
         shades = colours(bench.lines)
         steps = sorted(shades)
@@ -370,7 +387,7 @@ def draw_norms(benches: Sequence[Bench]) -> Figure:
                 draw_band(ax, course, course.norm, shades[line.gamma], name_of(line.method, line.gamma), dashes)
         ax.set_title(words(bench.title), fontsize=9)
         finish(ax, "‖θ_t‖", "angle to θ* (rad)" if ax in axes[::2] else "")
-    legend_below(figure, axes, columns=3)
+    legend_below(figure, axes, columns=2)
     return figure
 
 
