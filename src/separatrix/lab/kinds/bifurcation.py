@@ -102,14 +102,15 @@ def minimiser(Z: Vector, s: Vector) -> tuple[Vector, Vector, float]:
             break  # no better in float64
         theta = theta + part * step
     values, vectors = np.linalg.eigh(H)
-    there = np.linalg.norm(gradient) < 1e-9 * np.linalg.norm(Z, axis=1).max() and values[0] > 1e-9 * values[-1]
+    R = float(np.linalg.norm(Z, axis=1).max())
+    there = np.linalg.norm(gradient) < 1e-9 * R and values[0] > 1e-9 * R * R  # at infinity the Hessian vanishes
     return theta if there else np.full_like(theta, nan), vectors[:, -1], float(values[-1])
 
 
 def sweep(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """For every step size and start: how the run ended, and its last iterates along the Hessian's top eigenvector.
 
-    Starts are 0 and random ones, as long as 10^u/R with u uniform in [-1, 1.5].
+    Starts are 0 and random ones, as long as 10^u/r with u uniform in [-1, 1.5], r the rows' root mean square length.
     """
     low, high, points, starts = (float(word) for word in job.options.split("-")[::2])
     Z = rows.sign[:, None] * rows.scale * rows.X
@@ -118,10 +119,11 @@ def sweep(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | Non
     if np.isnan(best).any():
         return Result(facts | {"lambda": nan})
     rng = np.random.default_rng([0 if job.seed is None else job.seed, 2])
+    r = float(np.sqrt(rows.weight @ rows.r**2 / rows.size)) * rows.scale
     theta0: list[Vector | None] = [None]
     for _ in range(int(starts) - 1):
         direction = rng.standard_normal(rows.d)
-        theta0.append(direction / np.linalg.norm(direction) * 10 ** rng.uniform(-1, 1.5) / rows.R)
+        theta0.append(direction / np.linalg.norm(direction) * 10 ** rng.uniform(-1, 1.5) / r)
     ends: list[tuple[float, float, float, float]] = []
     dots: list[tuple[float, float, float]] = []
     for k, factor in enumerate(np.linspace(low, high, int(points))):
@@ -248,6 +250,11 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     return {"": draw(sweeps, experiment)}, {"": table}, sentences(sweeps, experiment)
 
 
+def by_example(cycles: int) -> str:
+    """That something exists is shown by one case, and not refuted by its absence from some."""
+    return for_or_against(True) if cycles else "Nothing here for the claim"
+
+
 def interval(values: Vector) -> str | None:
     """Of the median over samples, where there are enough."""
     low, high = median_interval(values)
@@ -297,15 +304,15 @@ def sentences(sweeps: Sequence[Sweep], experiment: Experiment) -> list[str]:
         n, _, cycles, _ = total(line, 1.0, 2.0)
         which = where_cycles_are(line, 1.0, 2.0)
         found.append(
-            f"{for_or_against(cycles > 0)} that in one dimension there are data with cycles between 1/λ and 2/λ: "
-            f"{cycles:,} of {n:,} runs there ended in a proven cycle{f' ({which})' if which else ''}."
+            f"{by_example(cycles)} that in one dimension there are data with cycles between 1/λ and 2/λ: {cycles:,} of "
+            f"{n:,} runs there ended in a proven cycle{f' ({which})' if which else ''}."
         )
     n, at, cycles, rest = total(plane, 0.0, 1.0)
     if n:
         which = where_cycles_are(plane, 0.0, 1.0)
         seen = f" ({which})" if which else ""
         found.append(
-            f"{for_or_against(cycles > 0)} that in higher dimensions there are cycles even for γ < 1/λ: {cycles:,} of "
+            f"{by_example(cycles)} that in higher dimensions there are cycles even for γ < 1/λ: {cycles:,} of "
             f"{n:,} runs ended in a proven one{seen}, {at:,} at the minimiser, {rest:,} in neither within the budget."
         )
         n, at, cycles, rest = total(plane, 1.0, 2.0)
@@ -331,7 +338,7 @@ def draw_sweep(ax: Axes, one: Sweep) -> None:
     factor, start, dot = one.dots
     for others, colour, name in ((True, PALETTE[1], "from random starts"), (False, PALETTE[0], "from 0")):
         here = (start > 0) == others
-        ax.plot(factor[here], dot[here], ",", color=colour, label="_", rasterized=True)
+        ax.plot(factor[here], dot[here], ".", ms=0.8, mew=0, color=colour, label="_", rasterized=True)
         ax.plot([], [], "o", ms=3, color=colour, label=name)
     for factor_at in (1.0, 2.0):
         ax.axvline(factor_at, color="black", lw=0.6, ls=":")

@@ -187,8 +187,8 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
         rows,
         note=f"medians over {experiment.seeds} random samples, at most {experiment.iterations:,} iterations; come "
         f"apart: pairs whose ‖δ‖/‖φ‖ reaches {GROWN:g}; rate: the slope of its logarithm per iteration until then, of "
-        "these pairs; largest: ‖δ‖/‖φ‖; sets part: other rows are wrong, first at; counts differ: among pairs of which both "
-        "separated",
+        "these pairs; largest: ‖δ‖/‖φ‖; sets part: other rows are wrong, first at; counts differ: among pairs of which "
+        "both separated",
     )  # fmt: skip
     return draw(meters), {"": table}, sentences(meters)
 
