@@ -85,7 +85,7 @@ def chosen_rows(entry: DataEntry, seed: int | None, data_dir: str | None = None)
         X, y = two_samples()
         return Sample(X, y, None)
     if entry.source == "listed":
-        return listed(np.array(entry.z))
+        return listed(np.array(entry.z), entry.times)
     if entry.source in ("planted", "overlap"):
         X, y = planted_in_units(entry.rows or 100, entry.columns or 10, entry.margin, entry.offset, seed or 0)
         if entry.source == "planted":
@@ -111,10 +111,10 @@ def chosen_rows(entry: DataEntry, seed: int | None, data_dir: str | None = None)
     return Sample(chosen, labels, np.where(labels == often, float(entry.repeat), 1.0))
 
 
-def listed(Z: NDArray[np.float64]) -> Sample:
+def listed(Z: NDArray[np.float64], times: tuple[int, ...]) -> Sample:
     """The rows z_i = y_i a_i as they are; every other one has label -1, so that there are two classes."""
     y = np.where(np.arange(len(Z)) % 2, -1, 1)
-    return Sample(y[:, None] * Z, y, None)
+    return Sample(y[:, None] * Z, y, np.array(times, dtype=np.float64) if times else None)
 
 
 def planted_in_units(

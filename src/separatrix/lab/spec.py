@@ -50,7 +50,7 @@ class DataEntry:
     columns, margin, offset, flipped : of planted data, whose seed is the job's: d; the planted margin as a part of
         R = 1; the length of a vector common to all a_i, in units of the rest's (it makes runs long); and the share of
         labels turned round in "overlap"
-    z : the rows z_i = y_i a_i themselves, where they are listed
+    z, times : the rows z_i = y_i a_i themselves, where they are listed, and how often each is there
     scaling : of pixels, as in `datasets.load`: "signed", "unit", "standard" or "standard-pair"
     fraction, repeat : the appendix's imbalance: keep this part of all rows, then take one class so many times,
     repeated : that class, "larger" or "smaller" by its number
@@ -74,6 +74,7 @@ class DataEntry:
     offset: float = 0.0
     flipped: float = 0.1
     z: tuple[tuple[float, ...], ...] = ()
+    times: tuple[int, ...] = ()
     scaling: Scale = "signed"
     fraction: float = 1.0
     repeat: int = 1
@@ -106,10 +107,10 @@ class DataEntry:
     @property
     def made(self) -> dict[str, str]:
         """What else made rows depend on, in words that tell any two apart."""
-        listed = {"z": blake2b(repr(self.z).encode(), digest_size=6).hexdigest()}
+        digests = {key: blake2b(repr(getattr(self, key)).encode(), digest_size=6).hexdigest() for key in ("z", "times")}
         planted = {"columns": f"x{self.columns or 10}", "margin": f"{self.margin:g}", "offset": f"{self.offset:g}"}
         overlap = planted | {"flipped": f"flipped-{self.flipped:g}"}
-        return {"listed": listed, "planted": planted, "overlap": overlap}.get(self.source, {})
+        return {"listed": digests, "planted": planted, "overlap": overlap}.get(self.source, {})
 
     def limit(self, step_size: float) -> int:
         """Iterations that a run with this step size may take."""
@@ -169,6 +170,8 @@ class Experiment:
     ahead, ahead_on : the method that is said to need fewer iterations, and on how many of the data at least
     large : step sizes from here on are looked at alone too
     powers : of a tempered method, from 0 to 1
+    span, points : step sizes from … to … in units that the kind says, and how many
+    starts : how many random θ_0 there are beside 0
     """
 
     id: str
@@ -190,6 +193,9 @@ class Experiment:
     ahead_on: int = 0
     large: float = 0.0
     powers: tuple[float, ...] = ()
+    span: tuple[float, ...] = ()
+    points: int = 100
+    starts: int = 0
 
     def names(self) -> tuple[str, ...]:
         """The data entries it needs."""

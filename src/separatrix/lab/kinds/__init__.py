@@ -11,6 +11,8 @@ from separatrix.lab.jobs import WALK, Work
 from separatrix.lab.kinds import (
     alignment,
     bias,
+    bifurcation,
+    chaos,
     counts,
     curves,
     growth,
@@ -41,6 +43,8 @@ KINDS: dict[str, Kind] = {
         growth.KIND,
         theory.KIND,
         verdict.KIND,
+        bifurcation.KIND,
+        chaos.KIND,
         limit.KIND,
         bias.KIND,
     )
