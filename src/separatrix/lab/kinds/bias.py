@@ -300,16 +300,17 @@ def spread(b: Column, error: Column) -> str:
 
 
 def of_logarithm(title: str, name: str, lines: Sequence[Line]) -> str:
-    """Whether ‖θ_t‖ grows like log(t)/(pμ) where the direction moves, and how slowly the angle falls."""
-    moving = [line for line in lines if line.moves and len(line.growths)]
-    near = [line for line in moving if abs(float(np.median(line.growths)) - 1) < NEAR]
-    b = [float(np.median(line.exponents()[0])) for line in moving if len(line.exponents()[0])]
-    slow = f"; there the angle's exponents in t are from {min(b):.3f} to {max(b):.3f}" if b else ""
-    seen = ", ".join(f"{np.median(line.growths):.3f} at γ = {line.gamma:g}" for line in moving)
+    """Whether ‖θ_t‖ grows no faster than log(t)/(pμ), where it has come to that, and how slowly the angle falls."""
+    growths = {line.gamma: float(np.median(line.growths)) for line in lines if len(line.growths)}
+    slow = [gamma for gamma, growth in growths.items() if growth < 1 + NEAR]
+    near = [f"{gamma:g}" for gamma in slow if growths[gamma] > 1 - NEAR]
+    b = [float(np.median(line.exponents()[0])) for line in lines if len(line.exponents()[0])]
+    falls = f" The angle's exponents in t are from {min(b):.3f} to {max(b):.3f}." if b else ""
+    seen = ", ".join(f"{round(growth, 3) + 0.0:.3f} at γ = {gamma:g}" for gamma, growth in growths.items())
     return (
-        f"{by_share(len(near) / max(len(moving), 1))}: {name} on {title} is logarithmic, ‖θ_t‖ growing like "
-        f"log(t)/(pμ) to {100 * NEAR:g} %, at {len(near)} of the {len(moving)} step sizes at which the direction moves "
-        f"(growth over that: {seen}){slow}."
+        f"{by_share(len(slow) / max(len(growths), 1))}: {name} on {title} is no faster than a logarithm at "
+        f"{len(slow)} of {len(growths)} step sizes, ‖θ_t‖ growing by at most {1 + NEAR:g} log(t)/(pμ), and like it, to "
+        f"{100 * NEAR:g} %, at γ = {', '.join(near) or 'none'} (growth over that: {seen}).{falls}"
     )
 
 
