@@ -33,8 +33,9 @@ def _closed():
 @pytest.fixture(scope="module")
 def runs():
     X, y = sx.worst_case(300)
-    steps = [sx.solve(X, y, "lr-gd", step_size=step, sharpness=True) for step in (0.1, 10.0)]
-    return [*steps, sx.solve(X, y, "batch-perceptron", sharpness=False), sx.solve(X, y, "perceptron")]
+    mu = sx.max_margin(X, y)
+    steps = [sx.solve(X, y, "lr-gd", step_size=step, sharpness=True, angle=mu) for step in (0.1, 10.0)]
+    return [*steps, *(sx.solve(X, y, name, angle=mu) for name in ("batch-perceptron", "perceptron"))]
 
 
 def curves(ax):

@@ -37,6 +37,8 @@ LABELS = {
     "theta_norm": "‖θ‖",
     "min_margin": "smallest margin / ‖θ‖",
     "sharpness": "largest eigenvalue of ∇²f(θ)",
+    "angle_low": "least angle to the widest margin's θ*",
+    "angle_high": "greatest angle to the widest margin's θ*",
 }
 COLOURS = {
     "batch-perceptron": "#000000",
@@ -54,7 +56,7 @@ DASHES = {
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
 # From small step sizes to large ones; any two are 34 apart in CIELAB to the red- and the green-blind too (viridis: 17).
 STEPS = ("#2D0A4E", "#3457C4", "#16A0C0", "#6CC08B", "#F2B134", "#C8102E")
-LOGARITHMIC = ("loss", "grad_norm", "theta_norm", "errors", "sharpness")
+LOGARITHMIC = ("loss", "grad_norm", "theta_norm", "errors", "sharpness", "angle_low", "angle_high")
 FEW = 50  # iterations that a linear axis shows well
 ALIKE = 4.0  # spans of two features within this factor are drawn to one scale, so that right angles look right
 # Where a coefficient's limit is drawn.
@@ -105,8 +107,9 @@ def compare(
     ----------
     runs : sequence of Run
         What `solve` returned.
-    metric : {"errors", "accuracy", "loss", "grad_norm", "theta_norm", "min_margin", "sharpness"}, default="errors"
-        A column of the traces.
+    metric : str, default="errors"
+        A column of the traces: "errors", "accuracy", "loss", "grad_norm", "theta_norm" or "min_margin"; "sharpness",
+        "angle_low" or "angle_high" where all runs recorded it.
     labels : sequence of str or None, default=None
         One name per run; by default the method and its step size.
     ax : matplotlib Axes or None, default=None

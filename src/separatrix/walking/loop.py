@@ -19,6 +19,7 @@ from typing import Any
 
 from separatrix.core.threads import threads
 from separatrix.data.rows import ClusterError, Rows, Vector
+from separatrix.walking.angle import Angle
 from separatrix.walking.checkpoint import Checkpoint, Saved, describe, fresh_seed, load, restore, write
 from separatrix.walking.engines import Engine, Gram, make_engine, rule_of
 from separatrix.walking.engines.base import sharpness as sharpness_at
@@ -79,6 +80,7 @@ class Walk:
         max_epochs: float = inf,
         stop: Stop = "separated",
         recorder: Recorder | None = None,
+        angle: Angle | None = None,
         callback: Callable[[Iterate], Any] | None = None,
         checkpoint: Checkpoint | None = None,
         seed: int | None = None,
@@ -88,8 +90,8 @@ class Walk:
     ) -> None:
         self.rows, self.method, self.progress, self.told_at = rows, method, progress, 0.0
         self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
-        self.recorder = Recorder("log", False) if recorder is None else recorder
-        self.checkpoint = checkpoint
+        self.recorder = Recorder("log", False, angle is not None) if recorder is None else recorder
+        self.checkpoint, self.angle = checkpoint, angle
         self.status: Status | None = None
         self.seconds = 0.0
         self.shown: weakref.WeakSet[Iterate] = weakref.WeakSet()  # of this iterate, those that someone still has
@@ -200,12 +202,15 @@ class Walk:
     def _record(self) -> Iterate:
         """Write the present iterate into the trace; not timed."""
         iterate = self._iterate()
-        curve = None
+        asked: list[float] = []
         if "sharpness" in self.recorder.names and self.rows.whole is not None:
             Phi = self.engine.phi() * (unit_of(self.rows, self.method) / self.rows.scale)
-            curve = sharpness_at(self.rows.whole.sheet(), rule_of(self.rows, self.method), Phi)
-            iterate.sharpness = curve
-        self.recorder.add(iterate.t, iterate.measure, self.seconds, curve)
+            iterate.sharpness = sharpness_at(self.rows.whole.sheet(), rule_of(self.rows, self.method), Phi)
+            asked.append(iterate.sharpness)
+        if self.angle is not None:
+            iterate.angle_low, iterate.angle_high = self.angle.interval(self.engine.phi())
+            asked += iterate.angle_low, iterate.angle_high
+        self.recorder.add(iterate.t, iterate.measure, self.seconds, *asked)
         return iterate
 
     def _save(self) -> None:

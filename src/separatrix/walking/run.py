@@ -157,8 +157,9 @@ class Run:
 
         Parameters
         ----------
-        metric : {"errors", "accuracy", "loss", "grad_norm", "theta_norm", "min_margin", "sharpness"}, default="errors"
-            A column of the trace.
+        metric : str, default="errors"
+            A column of the trace: "errors", "accuracy", "loss", "grad_norm", "theta_norm" or "min_margin"; "sharpness",
+            "angle_low" or "angle_high" where it was recorded.
         ax : matplotlib Axes or None, default=None
             Where to draw; a new figure when not given.
 
@@ -206,6 +207,8 @@ class Iterate:
         Time spent up to it.
     sharpness : float or None
         λ_max of the Hessian, where it was asked for and the iterate is recorded.
+    angle_low, angle_high : float or None
+        A proven interval for the angle to the direction of the widest margin, likewise.
     iteration : int
         The same as t.
     measure : Measure
@@ -231,6 +234,8 @@ class Iterate:
         self._method, self._rows = method, rows
         self.t, self.seconds = engine.t, seconds
         self.sharpness: float | None = None
+        self.angle_low: float | None = None
+        self.angle_high: float | None = None
         self.bias = rows.bias
         self._phi: Vector | None = None
         self._measure: Measure | None = None

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from separatrix.data.problem import as_problem
+from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
+from separatrix.walking.angle import Angle, Bracket
 from separatrix.walking.checkpoint import Checkpoint
 from separatrix.walking.engines import Gram
 from separatrix.walking.loop import Walk
@@ -43,6 +44,7 @@ def solve(
     random_state: int | np.random.Generator | None = None,
     order: str = "cyclic",
     sharpness: bool = False,
+    angle: Bracket | None = None,
     memory_limit: int | str | None = None,
     arithmetic: Literal["float64", "float32"] = "float64",
     progress: Callable[[int, int | None], Any] | None = None,
@@ -102,6 +104,10 @@ def solve(
         The perceptron's next wrong row: in the order of X, in a fresh permutation per sweep, or the most wrong one.
     sharpness : bool, default=False
         Also record λ_max of the Hessian (finite step sizes).
+    angle : Margin, optional
+        A bracket on the widest margin of the same rows, `sx.max_margin(X, y)`: also record `angle_low` and
+        `angle_high`, a proven interval for the angle in radians between θ_t and the direction of the widest margin. The
+        intercept is part of θ, so with one the bracket is that of the rows with the constant column appended.
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
     arithmetic : {"float64", "float32"}, default="float64"
@@ -168,6 +174,8 @@ def solve(
             raise ValueError(f"the row-at-a-time perceptron takes no sample_weight: {WEIGHTLESS}.")
         if sharpness and rows.whole is None:
             raise ValueError("sharpness needs the rows in memory; leave it out for rows in files and on clusters.")
+        if angle is not None:
+            decidable(problem)
         walker = Walk(
             rows,
             how,
@@ -176,7 +184,8 @@ def solve(
             max_iter=int(max_iter),
             max_epochs=inf if max_epochs is None else max_epochs,
             stop=stop,
-            recorder=Recorder(every, sharpness),
+            recorder=Recorder(every, sharpness, angle is not None),
+            angle=None if angle is None else Angle(rows, angle),
             callback=callback,
             checkpoint=checkpoint
             if checkpoint is None or isinstance(checkpoint, Checkpoint)

@@ -33,6 +33,7 @@ class Measure:
 
 
 COLUMNS = ("iteration", *(f.name for f in fields(Measure)), "seconds")
+ANGLE = ("angle_low", "angle_high")  # in radians
 WHOLE = ("iteration", "errors")
 
 
@@ -53,6 +54,8 @@ class Trace(Mapping[str, NDArray[Any]]):
     min_margin min_i z_iᵀθ/‖θ‖, NaN at θ = 0
     seconds    time spent up to it
     sharpness  λ_max of the Hessian, where it was asked for
+    angle_low  a lower bound on the angle between θ and the direction of the widest margin, where it was asked for
+    angle_high an upper bound on it, both in radians, rounded outward
     ========== ==========================================================================================
 
     Parameters
@@ -117,9 +120,9 @@ class Trace(Mapping[str, NDArray[Any]]):
 class Recorder:
     """Collects the rows of a trace, and says at which iteration the next one is due."""
 
-    def __init__(self, record: str | int | None, sharpness: bool) -> None:
+    def __init__(self, record: str | int | None, sharpness: bool, angle: bool = False) -> None:
         self.record = record
-        self.names = (*COLUMNS, "sharpness") if sharpness else COLUMNS
+        self.names = (*COLUMNS, *(("sharpness",) if sharpness else ()), *(ANGLE if angle else ()))
         self.rows: list[tuple[float, ...]] = []
 
     def next_after(self, t: int) -> int | None:
@@ -143,12 +146,11 @@ class Recorder:
             t, count = following, count + 1
         return count
 
-    def add(self, t: int, measure: Measure, seconds: float, sharpness: float | None = None) -> None:
-        """One more row; an iterate already recorded is not recorded twice."""
+    def add(self, t: int, measure: Measure, seconds: float, *asked: float) -> None:
+        """One more row, with what was asked for beside the columns of all; one already there is not written twice."""
         if self.rows and self.rows[-1][0] == t:
             return
-        tail = () if sharpness is None else (sharpness,)
-        self.rows.append((t, *(getattr(measure, f.name) for f in fields(Measure)), seconds, *tail))
+        self.rows.append((t, *(getattr(measure, f.name) for f in fields(Measure)), seconds, *asked))
 
     def trace(self, loss_name: str) -> Trace:
         """All rows so far as columns."""

@@ -10,9 +10,13 @@ from collections.abc import Mapping
 from separatrix.lab.jobs import WALK, Work
 from separatrix.lab.kinds import (
     alignment,
+    bias,
+    bifurcation,
+    chaos,
     counts,
     curves,
     growth,
+    limit,
     orders,
     powers,
     ranks,
@@ -39,6 +43,10 @@ KINDS: dict[str, Kind] = {
         growth.KIND,
         theory.KIND,
         verdict.KIND,
+        bifurcation.KIND,
+        chaos.KIND,
+        limit.KIND,
+        bias.KIND,
     )
 }
 

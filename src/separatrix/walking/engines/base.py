@@ -231,6 +231,8 @@ def sharpness(sheet: Sheet, rule: Rule, Phi: Vector) -> float:
 
     if len(idx) == 0:
         return 0.0
+    largest = float(curvature.max())  # far past separation it is near float64's end, where squares would be lost
+    curvature /= largest
     if D <= 3:
         H = np.column_stack([hessian(e) for e in np.eye(D)])
         top = float(np.linalg.eigvalsh((H + H.T) / 2)[-1])
@@ -242,4 +244,4 @@ def sharpness(sheet: Sheet, rule: Rule, Phi: Vector) -> float:
             top = float(eigsh(operator, k=1, which="LA", v0=v0, tol=1e-9, return_eigenvectors=False)[0])
         except ArpackNoConvergence as stuck:
             top = float(stuck.eigenvalues[0]) if len(stuck.eigenvalues) else nan
-    return max(top, 0.0) / rows.size * rows.scale * rows.scale
+    return max(top, 0.0) * largest / rows.size * rows.scale * rows.scale
