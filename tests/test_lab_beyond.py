@@ -288,11 +288,11 @@ def test_the_limit_is_that_of_trying_every_step_size(seed):
     rows = sample(PLANTED, seed)
     X, c, _ = in_whole_numbers(rows.X)
     whole = hold(X, rows.y)
-    path = path_of(whole, rows.y, 2000, lambda t: False)
+    path = path_of(whole, 2000, lambda t: False)
     facts = found.facts
     assert path.separated and len(path.phi) - 1 == facts["T"] == sx.solve(X, rows.y, "batch-perceptron").n_iter
     assert facts["bits"] <= facts["predicted"] and facts["sets"] <= facts["bits"] and facts["exceptions"] == 0
-    tried = [parts_at(path, whole, rows.y, facts["predicted"] / c**2 * 2.0 ** (-k / FINE)) for k in range(100)]
+    tried = [parts_at(path, whole, facts["predicted"] / c**2 * 2.0 ** (-k / FINE)) for k in range(100)]
     for which, name in enumerate(("bits", "sets")):
         first_bad = next(k for k, parts in enumerate(tried) if not isinf(parts[which]))
         assert facts[name] == pytest.approx(facts["predicted"] * 2.0 ** (-(first_bad - 1) / FINE), rel=1e-9)
