@@ -288,11 +288,11 @@ def test_the_limit_is_that_of_trying_every_step_size(seed):
     rows = sample(PLANTED, seed)
     X, c, _ = in_whole_numbers(rows.X)
     whole = hold(X, rows.y)
-    path = path_of(whole, rows.y, 2000, lambda t: False)
+    path = path_of(whole, 2000, lambda t: False)
     facts = found.facts
     assert path.separated and len(path.phi) - 1 == facts["T"] == sx.solve(X, rows.y, "batch-perceptron").n_iter
     assert facts["bits"] <= facts["predicted"] and facts["sets"] <= facts["bits"] and facts["exceptions"] == 0
-    tried = [parts_at(path, whole, rows.y, facts["predicted"] / c**2 * 2.0 ** (-k / FINE)) for k in range(100)]
+    tried = [parts_at(path, whole, facts["predicted"] / c**2 * 2.0 ** (-k / FINE)) for k in range(100)]
     for which, name in enumerate(("bits", "sets")):
         first_bad = next(k for k, parts in enumerate(tried) if not isinf(parts[which]))
         assert facts[name] == pytest.approx(facts["predicted"] * 2.0 ** (-(first_bad - 1) / FINE), rel=1e-9)
@@ -313,3 +313,15 @@ def test_ties_have_no_limit(tmp_path):
     workers.do_all([limit_job(tied, None)], kept, data_dir=None, workers=1, show=False)
     facts = Results(kept)[limit_job(tied, None)].facts
     assert isinf(facts["predicted"]) and np.isnan(facts["bits"])
+
+
+# The committed pages
+
+
+def test_every_picture_and_table_of_the_committed_report_is_there_and_the_page_names_no_other():
+    docs = Path(__file__).parent.parent / "docs"
+    report, page = ((docs / name).read_text(encoding="utf-8") for name in ("beyond/report.md", "beyond.md"))
+    named = [docs / "beyond" / name for name in re.findall(r"figures/[\w.-]+\.png|tables/[\w.-]+\.csv", report)]
+    named += [docs / name for name in re.findall(r"beyond/figures/[\w.-]+\.png", page)]
+    assert named and not [path for path in named if not path.exists()]
+    assert sum(path.stat().st_size for path in (docs / "beyond").rglob("*.*")) < 6_000_000
