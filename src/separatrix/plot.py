@@ -38,6 +38,7 @@ LABELS = {
     "min_margin": "smallest margin / ‖θ‖",
     "sharpness": "largest eigenvalue of ∇²f(θ)",
 }
+OUTPUTS = {"min_output": "smallest output on the row's own side"}  # of a network, which has no margin
 COLOURS = {
     "batch-perceptron": "#000000",
     "normalized-batch-perceptron": "#D55E00",
@@ -100,9 +101,9 @@ def compare(
     Parameters
     ----------
     runs : sequence of Run
-        What `solve` returned.
+        What `solve` or `nonlinear.solve` returned.
     metric : {"errors", "accuracy", "loss", "grad_norm", "theta_norm", "min_margin", "sharpness"}, default="errors"
-        A column of the traces.
+        A column of the traces; of networks also "min_output", and not the last two.
     labels : sequence of str or None, default=None
         One name per run; by default the method and its step size.
     ax : matplotlib Axes or None, default=None
@@ -126,8 +127,9 @@ def compare(
     """
     if not isinstance(runs, Sequence) or not runs:
         raise ValueError("runs must be a list of at least one run; run.plot() draws one alone.")
-    if metric not in LABELS:
-        raise ValueError(f"metric must be one of {', '.join(LABELS)}, got {metric!r}.")
+    known = LABELS | OUTPUTS
+    if metric not in known:
+        raise ValueError(f"metric must be one of {', '.join(known)}, got {metric!r}.")
     if labels is not None and len(labels) != len(runs):
         raise ValueError(f"labels must name each run: {len(runs)} runs, {len(labels)} labels.")
     ax = _axes(ax)
@@ -152,7 +154,7 @@ def compare(
         else:
             ax.set_yscale("log")
     ax.legend(lines, [words(name) for name in names], fontsize=8, frameon=False)
-    finish(ax, "iteration", LABELS[metric])
+    finish(ax, "iteration", known[metric])
     return ax
 
 
