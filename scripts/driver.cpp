@@ -247,7 +247,7 @@ Answer sweep(Input &in, Array<double> &phi) {
     for (;;) {
         const i64 end = in.upto(p.at.t);
         if (run.engine == MOST_WRONG)
-            sx_most_wrong(&in.rows, &p, in.every.data(), end - p.at.t, run.lazy, run.threads, run.width);
+            sx_most_wrong(&in.rows, &p, in.every.data(), end - p.at.t, 1, run.lazy, run.threads, run.width);
         while (run.engine == SWEEP && p.at.clean < n && p.at.t < end)
             sx_sweep(&in.rows, &p, nullptr, end - p.at.t, run.lazy);
         const bool right = p.at.clean >= n;

@@ -109,6 +109,7 @@ def solve(
             "separated": run.separated,
             "iterations": run.n_iter,
             "ties": None if run.ties is None else run.ties._asdict(),
+            "cycle": None if run.cycle is None else run.cycle._asdict(),
             "engine": run.engine,
             "theta": named(run.theta, opened.names, opened.intercept),
             "seconds": run.seconds,

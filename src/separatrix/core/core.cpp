@@ -86,7 +86,7 @@ SX_EXPORT i64 sx_face() { return FACE; }
 SX_EXPORT i64 sx_serve(const char *name) { return serve(name); }
 SX_EXPORT const char *sx_serving() { return serving_name; }
 SX_EXPORT i64 sx_size(i64 record) {
-    const i64 sizes[] = {sizeof(Rows), sizeof(Bounds), sizeof(Stepper), sizeof(Local), sizeof(Gram),
+    const i64 sizes[] = {sizeof(Rows), sizeof(Bounds), sizeof(Watch), sizeof(Stepper), sizeof(Local), sizeof(Gram),
                          sizeof(Place), sizeof(Sweep), sizeof(Perceptron), sizeof(Facts), sizeof(Ask)};
     return record < i64(sizeof(sizes) / sizeof(sizes[0])) ? sizes[record] : -1;
 }

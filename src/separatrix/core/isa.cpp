@@ -137,10 +137,10 @@ static void sweep_several(const Rows *rows, Perceptron *const *each, i64 count, 
     });
 }
 
-static void sweep_most_wrong(const Rows *rows, Perceptron *each, const i64 *every, i64 steps, i64 lazy, i64 threads,
-                             i64 width) {
+static void sweep_most_wrong(const Rows *rows, Perceptron *each, const i64 *every, i64 steps, i64 stop, i64 lazy,
+                             i64 threads, i64 width) {
     with_rows<double>(*rows, [&](auto store) {
-        most_wrong(store, *each, every, rows->n, steps, lazy != 0, threads, width);
+        most_wrong(store, *each, every, rows->n, steps, stop != 0, lazy != 0, threads, width);
         return 0;
     });
 }

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 SETS = ("avx512", "avx2", "baseline")  # the widest first
 SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
-FACE = 3  # the library's number of it, in records.hpp, is the same
+FACE = 4  # the library's number of it, in records.hpp, is the same
 POINTER, WHOLE, REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 LETTERS = {"p": POINTER, "i": WHOLE, "d": REAL, "": None}
 
@@ -48,7 +48,7 @@ ENTRIES = {
     "set_anchor": ("", "pi"),
     "sweep": ("", "pppii"),
     "sweep_all": ("", "ppipiiii"),
-    "most_wrong": ("", "pppiiii"),
+    "most_wrong": ("", "pppiiiii"),
     "look_begins": ("", "ppdii"),
     "look_ends": ("", "ppii"),
     "shard_held": ("", "pipppiippp"),
@@ -106,6 +106,12 @@ class Bounds(Record):
     )
 
 
+class Watch(Record):
+    """For an iterate that comes back."""
+
+    _fields_ = (("mark", POINTER), *((name, WHOLE) for name in ("mark_t", "since", "until", "period", "on")))
+
+
 class Stepper(Record):
     """One run of a batch method."""
 
@@ -119,6 +125,7 @@ class Stepper(Record):
             (name, WHOLE)
             for name in ("half", "stepped", "changed", "evaluated", "ready", "answered", "tie_t", "tie_row")
         ),
+        ("watch", Watch),
     )
 
 
@@ -178,7 +185,11 @@ class Sweep(Record):
 class Perceptron(Record):
     """One perceptron on rows in memory."""
 
-    _fields_ = (*((name, POINTER) for name in ("sign", "r", "phi", "anchor", "bound", "late", "m")), ("at", Sweep))
+    _fields_ = (
+        *((name, POINTER) for name in ("sign", "r", "phi", "anchor", "bound", "late", "m")),
+        ("at", Sweep),
+        ("watch", Watch),
+    )
 
 
 class Facts(Record):
@@ -197,7 +208,7 @@ class Ask(Record):
     )
 
 
-RECORDS = (Rows, Bounds, Stepper, Local, Gram, Place, Sweep, Perceptron, Facts, Ask)  # in the order of sx_size
+RECORDS = (Rows, Bounds, Watch, Stepper, Local, Gram, Place, Sweep, Perceptron, Facts, Ask)  # in the order of sx_size
 
 
 def path() -> Path:

@@ -5,7 +5,7 @@
 
 using i64 = int64_t;
 
-constexpr i64 FACE = 3;  // of the library; one more with every change of an entry or a record
+constexpr i64 FACE = 4;  // of the library; one more with every change of an entry or a record
 
 constexpr i64 BLOCK = 512;  // rows in a block of the canonical sum
 constexpr i64 GROUP = 64;   // blocks in a group, groups in a group of the next level
@@ -46,6 +46,15 @@ struct Bounds {
     i64 every;            // for this look: read all rows, and set the anchor here
 };
 
+// For an iterate that comes back (watch.hpp).
+struct Watch {
+    void *mark;        // an iterate that was kept, in the type of the arithmetic,
+    i64 mark_t;        // its number,
+    i64 since, until;  // how many came after it, and after how many it is renewed: twice as many each time
+    i64 period;        // so many steps later it came back; 0: it has not
+    i64 on;            // the next iterate is a function of the present one alone
+};
+
 // One run of a batch method: Φ = unit φ, with unit = n^p where the method divides by N = n^p (Σw)^(1-p). Then the batch
 // perceptron, p = 1, only ever adds whole rows, and whole numbers walk without rounding. Margins are m = ZΦ, and gamma
 // is γ/unit. Vectors are float64, or float32 where that arithmetic was asked for.
@@ -67,6 +76,7 @@ struct Stepper {
     i64 answered;           // by who holds the rows elsewhere
     i64 tie_t, tie_row;     // the first iterate after the first step at which a margin was exactly 0 at γ = ∞ (0: none
                             // yet), and the first such row
+    Watch watch;
 };
 
 // Rows in memory, and what is kept of them from one iterate to the next.
@@ -105,6 +115,7 @@ struct Perceptron {
     double *late;            // Σ v_j z_j over the updates, v_j the rows visited before each; none: no average wanted
     double *m;               // margins, for the most wrong row alone
     Sweep at;
+    Watch watch;
 };
 
 enum Said { DONE, EVALUATE, PULL, FORESEE };                                      // what `advance` ends with

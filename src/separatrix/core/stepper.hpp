@@ -8,6 +8,7 @@
 #pragma once
 
 #include "rows.hpp"
+#include "watch.hpp"
 
 namespace SX_ISA {
 
@@ -76,7 +77,22 @@ template <class Run> SX_INLINE void tied(Run &s, i64 row) {
     s.tie_row = row;
 }
 
-// Up to update `end`, fewer when `stop` and no row is wrong. `rows` answers evaluate, pull and foresee, or says that it
+// Whether the run has come back to an iterate; asked where Φ alone says what follows, at γ = ∞ where a stretch begins.
+template <class A> SX_INLINE bool repeats(Stepper &s) {
+    if (s.half) return false;
+    if (s.errors > 0) return came_back(s.watch, static_cast<const A *>(s.phi), s.D, s.t);
+    forget(s.watch);
+    return false;
+}
+
+// Along a stretch whose step is 0, while rows are wrong, Φ stays where it is.
+template <class A> SX_INLINE bool stuck(Stepper &s) {
+    if (s.stride != 0.0 || s.errors == 0 || !s.watch.on || s.watch.period) return false;
+    stays(s.watch, static_cast<const A *>(s.phi), s.D, s.t);
+    return true;
+}
+
+// Up to update `end`, fewer when `stop` and no row is wrong or the run repeats itself. `rows` answers evaluate, pull and foresee, or says that it
 // cannot, and then that is what this ends with.
 template <class A, class Answers> i64 advance(Stepper &s, Answers &rows, i64 end, bool stop) {
     const bool infinite = s.gamma == __builtin_inf();
@@ -86,8 +102,9 @@ template <class A, class Answers> i64 advance(Stepper &s, Answers &rows, i64 end
             if (!foreseen && !rows.evaluate(s)) return EVALUATE;
             s.evaluated = 1;
         }
-        if (s.t >= end || (stop && s.errors == 0)) return DONE;
+        if (s.t >= end || (stop && (s.errors == 0 || s.watch.period))) return DONE;
         if (infinite && !s.half && s.stepped && !s.changed) {  // the weights are the last step's: go on along it
+            if (stuck<A>(s) && stop) return DONE;
             if (s.k >= s.safe && s.k >= s.patience && end - s.t > WORTH_A_LOOK) {
                 if (!rows.foresee(s)) return FORESEE;
                 const double steps = s.horizon - 2.0;
@@ -99,6 +116,7 @@ template <class A, class Answers> i64 advance(Stepper &s, Answers &rows, i64 end
         } else {
             if (!s.ready && !rows.pull(s)) return PULL;
             s.ready = 1;
+            if (repeats<A>(s) && stop) return DONE;
             new_step<A>(s);
             move<A>(s, 1);
         }

@@ -118,10 +118,11 @@ inline void renew_anchor(Perceptron &e, i64 n, i64 D) {
     c.read_before = c.rows_read;
 }
 
-// The sweep is over: the next one begins.
+// The sweep is over: the next one begins. Where rows come in order φ alone says what follows.
 inline void end_sweep(Perceptron &e, i64 n, i64 D, bool lazy) {
     e.at.position = 0;
     e.at.epoch++;
+    if (e.at.clean < n) came_back(e.watch, e.phi, D, e.at.t);
     if (lazy) renew_anchor(e, n, D);
 }
 
@@ -163,9 +164,11 @@ template <class Store> i64 most_wrong_row(const Store &rows, Perceptron &e, i64 
     return best;
 }
 
-// Up to `steps` updates, each with the row of smallest margin, while that is ≤ 0. `every` lists all rows.
+// Up to `steps` updates, each with the row of smallest margin, while that is ≤ 0, and with `stop` while φ does not come
+// back. `every` lists all rows.
 template <class Store>
-void most_wrong(const Store &rows, Perceptron &e, const i64 *every, i64 n, i64 steps, bool lazy, i64 threads, i64 width) {
+void most_wrong(const Store &rows, Perceptron &e, const i64 *every, i64 n, i64 steps, bool stop, bool lazy, i64 threads,
+                i64 width) {
     Sweep &c = e.at;
     const i64 end = c.t + steps;
     for (;;) {
@@ -176,6 +179,8 @@ void most_wrong(const Store &rows, Perceptron &e, const i64 *every, i64 n, i64 s
         const i64 best = most_wrong_row(rows, e, n, lazy);
         c.clean = e.m[best] > 0.0 ? n : 0;
         if (c.clean == n || c.t >= end) return;
+        came_back(e.watch, e.phi, rows.d + 1, c.t);
+        if (stop && e.watch.period) return;
         rows.add_rows(0, &best, e.sign + best, 1, e.phi);  // φ += z_best
         c.t++;
         if (lazy) {

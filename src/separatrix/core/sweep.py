@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from separatrix.core.library import POINTER, Perceptron, Sweep, address, core
+from separatrix.core.library import POINTER, Perceptron, Sweep, Watch, address, core
 from separatrix.core.rows import Index, Stored, Vector
 
 LINE = 64  # bytes of a line of the cache, and of the widest register
@@ -23,6 +23,7 @@ class Walker:
     bound : a lower bound on the margin of row i is bound_i - r_i·away, away = ‖φ - anchor‖; empty unless lazy
     late : Σ v_j z_j over the updates, v_j the rows visited before each; empty unless `average`
     c : the counters (`Sweep` in records.hpp)
+    mark, watch : for a φ that comes back (`Watch` there)
     """
 
     def __init__(
@@ -40,6 +41,9 @@ class Walker:
         self.record.point(sign=sign, r=r, phi=self.phi, anchor=aligned(D), bound=self.bound)
         self.record.point(late=self.late if len(self.late) else None, m=np.zeros(n if most_wrong else 0))
         self.c: Sweep = self.record.at
+        self.mark = np.zeros(D)
+        self.watch: Watch = self.record.watch
+        self.watch.point(mark=self.mark)
         self.set_anchor()
 
     def set_anchor(self) -> None:
@@ -58,10 +62,13 @@ class Walker:
         where = _place(order, self.stored.n)
         core().sweep(ctypes.byref(self.stored.record), ctypes.byref(self.record), where, steps, self.lazy)
 
-    def most_wrong(self, every: Index, steps: int, threads: int) -> None:
-        """Up to `steps` updates, each with the row of smallest margin (the lowest index on ties), while that is ≤ 0."""
+    def most_wrong(self, every: Index, steps: int, threads: int, *, stop: bool) -> None:
+        """Up to `steps` updates, each with the row of smallest margin (the lowest index on ties), while that is ≤ 0.
+
+        With `stop` none is made once φ has come back.
+        """
         stored, where = self.stored, _place(every, self.stored.n)
-        ends = steps, self.lazy, threads, stored.width
+        ends = steps, stop, self.lazy, threads, stored.width
         core().most_wrong(ctypes.byref(stored.record), ctypes.byref(self.record), where, *ends)
 
 

@@ -41,8 +41,8 @@
       (const Rows *rows, Perceptron *const *each, i64 count, const i64 *order, i64 lazy, i64 lo, i64 hi, i64 threads),   \
       (rows, each, count, order, lazy, lo, hi, threads))                                                                 \
     X(void, most_wrong,                                                                                                  \
-      (const Rows *rows, Perceptron *each, const i64 *every, i64 steps, i64 lazy, i64 threads, i64 width),               \
-      (rows, each, every, steps, lazy, threads, width))                                                                  \
+      (const Rows *rows, Perceptron *each, const i64 *every, i64 steps, i64 stop, i64 lazy, i64 threads, i64 width),     \
+      (rows, each, every, steps, stop, lazy, threads, width))                                                                  \
     X(void, look_begins, (Bounds * bounds, const double *phi, double length, i64 fresh, i64 lazy),                       \
       (bounds, phi, length, fresh, lazy))                                                                                \
     X(void, look_ends, (Bounds * bounds, const double *phi, i64 read, i64 lazy), (bounds, phi, read, lazy))              \

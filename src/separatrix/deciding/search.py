@@ -158,7 +158,7 @@ def by_perceptron(case: Case) -> Proof | None:
 
 def swept(rows: HeldRows, phi: Vector | None, sweeps: int, budget: Budget) -> SweepEngine:
     """The perceptron on these rows from φ, until they are right or the sweeps are spent."""
-    engine = SweepEngine(rows, parse_method("perceptron"), phi, lazy=True, seed=0)
+    engine = SweepEngine(rows, parse_method("perceptron"), phi, lazy=True, seed=0, watching=False)
     engine.use_threads(1)
     while engine.errors != 0 and engine.epoch < sweeps and not budget.late:
         engine.advance(1024, True)

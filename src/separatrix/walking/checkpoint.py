@@ -27,7 +27,7 @@ from separatrix.walking.engines.saved import check_state
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import WHOLE, Recorder
 
-FORMAT = "separatrix checkpoint 3"
+FORMAT = "separatrix checkpoint 4"
 # What reading a torn file, or one that is something else, can end in.
 UNREADABLE = (*NOT_NPY, zipfile.BadZipFile, zlib.error, OSError, AttributeError, RuntimeError)
 HEADER = 1 << 16  # bytes of the header at most

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from separatrix.core.definition import margins, pull
 from separatrix.core.rule import Rule, divisor
 from separatrix.walking.methods import Method, Vector
+from separatrix.walking.watch import Watch, watched
 
 
 class Definition:
@@ -36,6 +37,7 @@ class Definition:
         self.half = begins_half(method, Phi)
         self.last: NDArray[np.intp] | None = None  # the wrong set of the last step
         self.tie: tuple[int, int] | None = None  # the first t after the first step with a margin of 0, and the row
+        self.watch = Watch(watched(method), Phi)
         self.look()
 
     def look(self) -> None:
@@ -63,9 +65,29 @@ class Definition:
         self.Phi, self.t, self.half = Phi.copy(), 1, False
         self.look()
 
+    @property
+    def errors(self) -> int:
+        """Wrong rows."""
+        return int((self.m[self.s > 0] <= 0).sum())
+
+    @property
+    def turns(self) -> bool:
+        """Whether the next step is a new one, which Φ alone determines."""
+        return self.last is None or not np.array_equal(self.active, self.last)
+
+    def repeats(self) -> bool:
+        """Whether an iterate has come back, this one or an earlier one: the run then repeats itself for ever."""
+        if self.errors == 0:
+            self.watch.forget()
+        elif not self.turns and not self.step.any():
+            self.watch.stays(self.Phi, self.t)
+        elif self.turns and not self.half:
+            self.watch.came_back(self.Phi, self.t)
+        return self.watch.period > 0
+
     def advance(self) -> None:
         """Φ⁺ = Φ + step."""
-        if self.last is None or not np.array_equal(self.active, self.last):
+        if self.turns:
             total = pull(self.X, self.sign, self.bias, self.w)  # Σ w_i z_i, and behind it Σ w_i
             N = divisor(self.rule, total[-1], self.m[self.s > 0].min())  # W^(1-p)
             self.base, self.step, self.k = self.Phi, total[:-1] / N, 0

@@ -24,7 +24,7 @@ from separatrix.walking.engines import Engine, Gram, make_engine, rule_of
 from separatrix.walking.engines.base import sharpness as sharpness_at
 from separatrix.walking.engines.base import unit_of
 from separatrix.walking.methods import Method
-from separatrix.walking.run import Iterate, Run, Status, Stop, Tie, times
+from separatrix.walking.run import Cycle, Iterate, Run, Status, Stop, Tie, times
 from separatrix.walking.trace import Recorder
 
 SLICE = 0.1  # seconds of compiled work between two looks at the keyboard and the clock
@@ -143,6 +143,9 @@ class Walk:
                 # The engine holds n φ or the like; what is claimed is claimed of the φ that is returned.
                 self.status = Status.SEPARATED if self.rows.lowest(engine.phi()) > 0 else Status.ROUNDED
                 return
+            if at_separation and engine.cycle is not None:
+                self.status = Status.CYCLE
+                return
             if due is not None and (engine.epoch if by_epoch else engine.t) >= due:
                 iterate = self._record()
                 due = self._next()
@@ -219,7 +222,7 @@ class Walk:
         status = Status.STOPPED if self.status is None else self.status
         engine, phi = self.engine, self.engine.phi()
         separated = status is Status.SEPARATED or (not engine.seen_wrong and self.rows.lowest(phi) > 0)
-        if separated and status is Status.MAX_ITER:
+        if separated and status in (Status.MAX_ITER, Status.CYCLE):
             status = Status.SEPARATED
         short = self.rows.unpad(phi)
         mean = engine.average()
@@ -239,4 +242,5 @@ class Walk:
             trace=self.recorder.trace("perceptron loss" if isinf(self.method.gamma) else "logistic loss"),
             stats=engine.stats(),
             ties=None if engine.tie is None else Tie(*engine.tie),
+            cycle=None if engine.cycle is None else Cycle(*engine.cycle),
         )

@@ -96,7 +96,14 @@ def solve_each(
 def sweep_walks(walks: Sequence[Walk]) -> None:
     """Sweep after sweep of all perceptrons together, until each is right or has made its sweeps; it then ends alone."""
     while True:
-        going = [w for w in walks if w.engine.errors != 0 and w.engine.epoch < w.max_epochs and w.engine.t < w.max_iter]
+        going = [
+            w
+            for w in walks
+            if w.engine.errors != 0
+            and w.engine.cycle is None
+            and w.engine.epoch < w.max_epochs
+            and w.engine.t < w.max_iter
+        ]
         if not going:
             return
         began = time.perf_counter()

@@ -25,6 +25,11 @@ class Status(Word):
 
     SEPARATED = "separated", "every row has a positive margin, checked on the raw data"
     MAX_ITER = "max-iter", "iteration budget spent; this proves nothing about separability, see separate()"
+    CYCLE = (
+        "cycle",
+        "an iterate came back bit for bit: this run repeats itself for ever and never separates; "
+        "see separate() for a proof about the data",
+    )
     STOPPED = "stopped", "your stop rule or callback ended the run"
     INTERRUPTED = "interrupted", "interrupted from the keyboard; this is the run so far"
     ROUNDED = "rounded", "a margin is zero to rounding: floats cannot tell whether this separates, see separate()"
@@ -51,6 +56,28 @@ class Tie(NamedTuple):
 
     iteration: int
     row: int
+
+
+class Cycle(NamedTuple):
+    """A proof that a run repeats itself for ever: an iterate with wrong rows came back bit for bit.
+
+    Parameters
+    ----------
+    iteration : int
+        An iterate that comes back; the cycle may have begun earlier.
+    period : int
+        After how many updates it first does, and then again and again. For the perceptron in cyclic order these are the
+        updates of the fewest whole sweeps after which φ is what it was.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.solve([[1], [1], [1]], [1, 1, -1], "batch-perceptron").cycle
+    Cycle(iteration=1, period=2)
+    """
+
+    iteration: int
+    period: int
 
 
 @dataclass(frozen=True)
@@ -91,6 +118,10 @@ class Run:
         At step size ∞ the first iterate after the first step at which a row lay exactly on the hyperplane, and the
         row; None if there was none, and for other methods. From a tie on, a finite step size may go elsewhere, however
         large: the paper's assumption of a non-degenerate data set excludes them.
+    cycle : Cycle or None
+        The first iterate seen to come back bit for bit while rows were wrong, and its period: from there on the run
+        repeats itself for ever. None if none was seen, in random order, and with the engine "gram", which does not
+        watch.
     """
 
     method: str
@@ -108,6 +139,7 @@ class Run:
     stats: dict[str, int] = field(repr=False)
     power: float = 1.0
     ties: Tie | None = None
+    cycle: Cycle | None = None
 
     def __str__(self) -> str:
         step = f", power {self.power:g}" if self.method.startswith(TEMPERED) else ""

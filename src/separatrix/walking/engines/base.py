@@ -67,6 +67,13 @@ class Engine(Protocol):
         None where there was none so far, at finite γ, and for the row-at-a-time perceptron.
         """
 
+    @property
+    def cycle(self) -> tuple[int, int] | None:
+        """The first iterate seen to come back bit for bit while rows were wrong, and after how many updates.
+
+        None where there was none so far, and where nobody watches (`walking/watch.py`).
+        """
+
     def average(self) -> Vector | None:
         """The mean of φ over the rows that the perceptron's sweeps visited, where it was asked for; else None."""
 

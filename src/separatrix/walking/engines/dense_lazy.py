@@ -19,6 +19,7 @@ from separatrix.core.rows import BLOCK, Stored, norm
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
+from separatrix.walking import watch
 from separatrix.walking.definition import begins_half
 from separatrix.walking.engines.base import (
     Opening,
@@ -66,6 +67,9 @@ class DirectEngine:
         half, length = begins_half(method, self.vectors["phi"]), norm(self.vectors["phi"])
         self.c = Stepper(D=rows.d + 1, gamma=self.rule.gamma, power=self.rule.power, length=length, half=half)
         self.c.point(**self.vectors, total=self.total)
+        self.mark, self.watch = np.zeros(rows.d + 1, dtype=kind), self.c.watch
+        self.watch.on = watch.watched(method)
+        self.watch.point(mark=self.mark)
         self.local = self._local(lazy)
         self.opening: Opening | None = None
         if opens(method, theta0):
@@ -178,6 +182,11 @@ class DirectEngine:
         """The first t and row with a margin of 0."""
         return (self.c.tie_t, self.c.tie_row) if self.c.tie_t else None
 
+    @property
+    def cycle(self) -> tuple[int, int] | None:
+        """The iterate that came back, and after how many steps."""
+        return watch.cycle_of(self.watch)
+
     def average(self) -> Vector | None:
         """None: that is for the perceptron's sweeps."""
         return None
@@ -186,7 +195,7 @@ class DirectEngine:
         """Φ, the stretch it is on, and the last wrong set; margins are computed anew."""
         state = {name: vector.copy() for name, vector in self.vectors.items()}
         last = {"last": self.pulling() if isinf(self.rule.gamma) else np.zeros(0, dtype=np.int64)}
-        return state | last | {name: np.array(getattr(self.c, name)) for name in SCALARS}
+        return state | last | watch.save(self.watch, self.mark) | {name: np.array(getattr(self.c, name)) for name in SCALARS}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
@@ -194,6 +203,7 @@ class DirectEngine:
             self.vectors[name][:] = state[name]
         for name in SCALARS:
             setattr(self.c, name, int(state[name]))
+        watch.load(self.watch, self.mark, state)
         block = state["last"] // BLOCK
         self.n_active[:] = np.bincount(block, minlength=len(self.n_active))
         first = np.cumsum(self.n_active) - self.n_active

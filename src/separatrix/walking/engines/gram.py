@@ -322,6 +322,11 @@ class GramEngine:
         """The first t and row with a margin of 0."""
         return (self.c.tie_t, self.c.tie_row) if self.c.tie_t else None
 
+    @property
+    def cycle(self) -> None:
+        """None: Φ itself is not kept here, so nobody watches for its return."""
+        return
+
     def average(self) -> Vector | None:
         """None: that is for the perceptron's sweeps."""
         return None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from separatrix.core import definition
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Vector
+from separatrix.walking import watch
 from separatrix.walking.definition import Definition
 from separatrix.walking.engines.base import (
     Opening,
@@ -59,7 +60,7 @@ class NumpyEngine:
     @property
     def errors(self) -> int:
         """Wrong rows at this iterate."""
-        return int((self.run.m[self.run.s > 0] <= 0).sum())
+        return self.run.errors
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
@@ -67,6 +68,8 @@ class NumpyEngine:
         if over_at_once(self, end, stop):
             return
         while self.t < end and not (stop and self.errors == 0):
+            if self.run.repeats() and stop:
+                return
             self.run.advance()
 
     @property
@@ -104,6 +107,11 @@ class NumpyEngine:
         """The first t and row with a margin of 0."""
         return self.run.tie
 
+    @property
+    def cycle(self) -> tuple[int, int] | None:
+        """The iterate that came back, and after how many steps."""
+        return watch.cycle_of(self.run.watch)
+
     def average(self) -> Vector | None:
         """None: that is for the perceptron's sweeps."""
         return None
@@ -115,6 +123,7 @@ class NumpyEngine:
         scalars = {"t": run.t, "k": run.k, "half": run.half, "stepped": run.last is not None}
         scalars |= dict(zip(("tie_t", "tie_row"), run.tie or (0, 0), strict=True))
         state = {"phi": run.Phi, "base": run.base, "step": run.step, "last": known}
+        state |= watch.save(run.watch, run.watch.mark)
         return state | {name: np.array(value) for name, value in scalars.items()}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
@@ -124,6 +133,7 @@ class NumpyEngine:
         run.t, run.k, run.half = int(state["t"]), int(state["k"]), bool(state["half"])
         run.last = state["last"].copy() if isinf(self.rule.gamma) and state["stepped"] else None
         run.tie = (int(state["tie_t"]), int(state["tie_row"])) if state["tie_t"] else None
+        watch.load(run.watch, run.watch.mark, state)
         run.look()
 
     def stats(self) -> dict[str, int]:

@@ -15,6 +15,7 @@ from separatrix.core import definition
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
+from separatrix.walking import watch
 from separatrix.walking.engines.base import start
 from separatrix.walking.engines.perceptron import SCALARS, begun, measure_directly, sweep_order
 from separatrix.walking.methods import Method
@@ -37,6 +38,7 @@ class NumpySweepEngine:
         self.late = np.zeros(rows.d + 1 if average and method.order != "most-wrong" else 0)
         self.t = self.sweeps = self.position = self.clean = self.rows_read = 0
         self.order = sweep_order(method, rows.n, seed, 0)
+        self.watch = watch.Watch(watch.watched(method), self.Phi)
         self.wrong_at = self.doubted_at = -1  # updates at which `measure` and `check` saw a wrong row
 
     def margins(self, idx: Index) -> Vector:
@@ -58,8 +60,14 @@ class NumpySweepEngine:
         """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
         end = self.t + steps
         if self.method.order == "most-wrong":
-            self._most_wrong(min(end, epoch))
-        while self.method.order != "most-wrong" and self.errors != 0 and self.t < end and self.epoch < epoch:
+            self._most_wrong(min(end, epoch), stop)
+        while (
+            self.method.order != "most-wrong"
+            and self.errors != 0
+            and self.t < end
+            and self.epoch < epoch
+            and not (stop and self.watch.period)
+        ):
             self._next_wrong()
             if not stop and self.method.order == "random" and self.errors == 0:
                 self.check()  # n rows in a row need not be all rows where the order has changed
@@ -80,14 +88,19 @@ class NumpySweepEngine:
         if self.position == n:
             self.position, self.sweeps = 0, self.sweeps + 1
             self.order = sweep_order(self.method, n, self.seed, self.sweeps)
+            if self.errors != 0:
+                self.watch.came_back(self.Phi, self.t)
 
-    def _most_wrong(self, end: float) -> None:
+    def _most_wrong(self, end: float, stop: bool) -> None:
         """Updates with the row of smallest margin, the lowest index on ties, while that is ≤ 0."""
         while True:
             m = self.margins(self.order)
             j = int(np.argmin(m))
             self.clean = self.rows.n if m[j] > 0 else 0
             if self.clean or self.t >= end:
+                return
+            self.watch.came_back(self.Phi, self.t)
+            if stop and self.watch.period:
                 return
             self.add(j, 0)
 
@@ -105,6 +118,11 @@ class NumpySweepEngine:
     def tie(self) -> None:
         """None: that is for the batch methods."""
         return
+
+    @property
+    def cycle(self) -> tuple[int, int] | None:
+        """The iterate that came back, and after how many updates."""
+        return watch.cycle_of(self.watch)
 
     @property
     def seen_wrong(self) -> bool:
@@ -139,13 +157,15 @@ class NumpySweepEngine:
     def save(self) -> dict[str, NDArray[Any]]:
         """φ, what its average needs, and the place in the sweep."""
         place = zip(SCALARS, (self.t, self.sweeps, self.position, self.clean), strict=True)
-        return {name: np.array(value) for name, value in place} | {"phi": self.Phi.copy(), "late": self.late.copy()}
+        state = {"phi": self.Phi.copy(), "late": self.late.copy()} | watch.save(self.watch, self.watch.mark)
+        return state | {name: np.array(value) for name, value in place}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
         self.wrong_at = self.doubted_at = -1
         self.Phi, self.late = state["phi"].copy(), state["late"].copy()
         self.t, self.sweeps, self.position, self.clean = (int(state[name]) for name in SCALARS)
+        watch.load(self.watch, self.watch.mark, state)
         self.order = sweep_order(self.method, self.rows.n, self.seed, self.sweeps)
 
     def stats(self) -> dict[str, int]:

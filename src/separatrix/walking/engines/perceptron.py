@@ -18,6 +18,7 @@ from separatrix.core.sweep import Walker, sweep_all
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
+from separatrix.walking import watch
 from separatrix.walking.engines.base import measure, rule_of, start
 from separatrix.walking.methods import Method
 from separatrix.walking.trace import Measure
@@ -37,7 +38,15 @@ class SweepEngine:
     """φ and, for `lazy`, a lower bound on every margin."""
 
     def __init__(
-        self, rows: HeldRows, method: Method, theta0: Vector | None, *, lazy: bool, seed: int, average: bool = False
+        self,
+        rows: HeldRows,
+        method: Method,
+        theta0: Vector | None,
+        *,
+        lazy: bool,
+        seed: int,
+        average: bool = False,
+        watching: bool = True,
     ) -> None:
         self.name = "lazy" if lazy else "dense"
         self.rows, self.method, self.lazy, self.seed = rows, method, lazy, seed
@@ -51,7 +60,8 @@ class SweepEngine:
             average=average,
             most_wrong=method.order == "most-wrong",
         )
-        self.c = self.state.c
+        self.c, self.watch = self.state.c, self.state.watch
+        self.watch.on = watching and watch.watched(method)
         self.order = self.order_at(0)
         self.wrong_at = -1  # an update at which `measure` saw a wrong row
         self.doubted_at = -1  # one at which `check` did
@@ -81,6 +91,11 @@ class SweepEngine:
         return
 
     @property
+    def cycle(self) -> tuple[int, int] | None:
+        """The iterate that came back, and after how many updates."""
+        return watch.cycle_of(self.watch)
+
+    @property
     def seen_wrong(self) -> bool:
         """Whether `measure` has just seen a wrong row."""
         return self.wrong_at == self.t
@@ -89,8 +104,15 @@ class SweepEngine:
         """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
         end = self.t + steps
         if self.method.order == "most-wrong":
-            self.state.most_wrong(self.sheet.every, int(min(steps, max(epoch - self.t, 0))), self.sheet.threads)
-        while self.method.order != "most-wrong" and self.errors != 0 and self.t < end and self.epoch < epoch:
+            most = int(min(steps, max(epoch - self.t, 0)))
+            self.state.most_wrong(self.sheet.every, most, self.sheet.threads, stop=stop)
+        while (
+            self.method.order != "most-wrong"
+            and self.errors != 0
+            and self.t < end
+            and self.epoch < epoch
+            and not (stop and self.watch.period)
+        ):
             self.sweep_on(end - self.t)
             if not stop and self.order is not None and self.errors == 0:
                 self.check()  # n rows in a row need not be all rows where the order has changed
@@ -140,6 +162,7 @@ class SweepEngine:
     def save(self) -> dict[str, NDArray[Any]]:
         """φ, what its average needs, and the place in the sweep."""
         state = {name: np.array(getattr(self.c, name)) for name in SCALARS}
+        state |= watch.save(self.watch, self.state.mark)
         return state | {"phi": self.state.phi.copy(), "late": self.state.late.copy()}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
@@ -148,6 +171,7 @@ class SweepEngine:
         self.state.phi[:], self.state.late[:] = state["phi"], state["late"]
         for name in SCALARS:
             setattr(self.c, name, int(state[name]))
+        watch.load(self.watch, self.state.mark, state)
         self.state.set_anchor()
         self.state.forget()
         self.order = self.order_at(self.epoch)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from separatrix.core.constants import EXACT
 
 FLAGS = ("half", "stepped", "changed", "asked")
-COUNTERS = ("t", "tie_t", "k", "epoch", "since", "patience", "misses", "enough", "sweep_t", "sweep_epoch")
+COUNTERS = ("watch_since", "watch_until", "t", "tie_t", "k", "epoch", "since", "patience", "misses", "enough", "sweep_t", "sweep_epoch")
 PLACES = ("position", "sweep_position", "tie_row")  # of rows
 UP_TO_ALL = ("clean", "sweep_clean", "n_need")
-FINITE = ("phi", "base", "step", "coef", "base_coef", "old_w", "late")
+FINITE = ("watch_mark", "phi", "base", "step", "coef", "base_coef", "old_w", "late")
 POSITIVE = ("drift", "base_drift", "old_drift")
 
 State = dict[str, NDArray[Any]]
@@ -28,6 +28,7 @@ def check_state(state: State, n: int) -> None:
         **dict.fromkeys(PLACES, (0, n - 1)),
         **dict.fromkeys(UP_TO_ALL, (0, n)),
         "last": (0, n - 1),
+        **dict.fromkeys(("watch_mark_t", "watch_period"), (0, int(state["t"]))),
         "owner": (-1, n - 1),
         "used": (-1, int(state.get("sweep_t", state["t"])) + 1),  # a column may have come for the next update
         "held": (0, products),

@@ -21,6 +21,7 @@ from separatrix.core.rule import underflow_shift
 from separatrix.core.shard import DONE, EVALUATE, PULL, vector
 from separatrix.data.rows import Vector
 from separatrix.shards import Answer, Nodes, Query, ShardedRows, Swept
+from separatrix.walking import watch
 from separatrix.walking.definition import begins_half
 from separatrix.walking.engines.base import (
     Opening,
@@ -118,6 +119,9 @@ class ShardedEngine(_Sharded):
         half = begins_half(method, self.Phi)
         self.c = Stepper(D=D, gamma=gamma, power=self.rule.power, length=norm(self.Phi), half=half)
         self.c.point(**self.vectors, total=self.sum)
+        self.mark, self.watch = np.zeros(D), self.c.watch
+        self.watch.on = watch.watched(method)
+        self.watch.point(mark=self.mark)
         self.tau = 0.0 if isinf(gamma) else self.rule.cut / gamma  # margins beyond it have no weight
         self.current = -1  # the iterate that the answers belong to,
         self.direct = -1  # and the last that all raw rows were asked about
@@ -228,6 +232,11 @@ class ShardedEngine(_Sharded):
         """The first t and row with a margin of 0."""
         return (self.c.tie_t, self.c.tie_row) if self.c.tie_t else None
 
+    @property
+    def cycle(self) -> tuple[int, int] | None:
+        """The iterate that came back, and after how many steps."""
+        return watch.cycle_of(self.watch)
+
     def _restore(self, k: int) -> None:
         """A shard that was built again has to know who was wrong when the present stretch began."""
         self.rows.restore(k)
@@ -237,9 +246,8 @@ class ShardedEngine(_Sharded):
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Φ and the stretch it is on; margins are computed anew."""
-        return {name: vector.copy() for name, vector in self.vectors.items()} | {
-            name: np.array(getattr(self.c, name)) for name in SCALARS
-        }
+        state = {name: vector.copy() for name, vector in self.vectors.items()} | watch.save(self.watch, self.mark)
+        return state | {name: np.array(getattr(self.c, name)) for name in SCALARS}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
@@ -247,6 +255,7 @@ class ShardedEngine(_Sharded):
             self.vectors[name][:] = state[name]
         for name in SCALARS:
             setattr(self.c, name, int(state[name]))
+        watch.load(self.watch, self.mark, state)
         self.c.stride, self.c.length = norm(self.vectors["step"]), norm(self.Phi)
         self.c.evaluated = self.c.ready = self.c.safe = self.c.changed = 0
         self.current = self.direct = -1
@@ -271,6 +280,12 @@ class ShardedSweepEngine(_Sharded):
         super().__init__(rows, method, theta0, lazy)
         self.t = self.epoch = self.position = self.clean = 0
         self.doubted_at = -1
+        self.watch = watch.Watch(watch.watched(method), self.Phi)
+
+    @property
+    def cycle(self) -> tuple[int, int] | None:
+        """The iterate that came back, and after how many updates."""
+        return watch.cycle_of(self.watch)
 
     @property
     def errors(self) -> int | None:
@@ -280,7 +295,7 @@ class ShardedSweepEngine(_Sharded):
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, or until every row is right or `epoch` sweeps are finished."""
         end, team, n = self.t + steps, self.rows.team, self.rows.n
-        while self.errors != 0 and self.t < end and self.epoch < epoch:
+        while self.errors != 0 and self.t < end and self.epoch < epoch and not (stop and self.watch.period):
             k = int(np.searchsorted(team.bounds, self.position, side="right")) - 1
             first = team.bounds[k]
             at = self.position - first
@@ -291,6 +306,8 @@ class ShardedSweepEngine(_Sharded):
             self.position = first + swept.position
             if self.position == n:
                 self.position, self.epoch = 0, self.epoch + 1
+                if self.errors != 0:
+                    self.watch.came_back(self.Phi, self.t)
         if not stop and self.errors == 0:
             self.t = end  # a perceptron that is right stays where it is
 
@@ -311,7 +328,7 @@ class ShardedSweepEngine(_Sharded):
 
     def save(self) -> dict[str, NDArray[Any]]:
         """φ and the place in the sweep."""
-        return {"phi": self.Phi.copy()} | {
+        return {"phi": self.Phi.copy()} | watch.save(self.watch, self.watch.mark) | {
             name: np.array(getattr(self, name)) for name in ("t", "epoch", "position", "clean")
         }
 
@@ -320,6 +337,7 @@ class ShardedSweepEngine(_Sharded):
         self.Phi, self.doubted_at = state["phi"].copy(), -1
         for name in ("t", "epoch", "position", "clean"):
             setattr(self, name, int(state[name]))
+        watch.load(self.watch, self.watch.mark, state)
 
     def stats(self) -> dict[str, int]:
         """Rows read so far, and sweeps begun."""
