@@ -19,6 +19,6 @@ the abstract and the beginning of the introduction could be read; the powers p a
 """
 
 from separatrix.nonlinear.run import NetworkIterate, NetworkRun
-from separatrix.nonlinear.solve import solve
+from separatrix.nonlinear.training import solve
 
 __all__ = ["NetworkIterate", "NetworkRun", "solve"]
