@@ -28,7 +28,7 @@ GRAPH = {  # a room: those it may import; docs/_ext/rooms.py draws it
     "diagnosing": ["certify", "data", "deciding", "models", "plot", "reporting"],
     "estimators": ["certify", "core", "data", "deciding", "reporting", "walking"],
     "datasets": ["reporting"],
-    "lab": ["core", "data", "datasets", "deciding", "plot", "reporting", "theory", "walking"],
+    "lab": ["core", "data", "datasets", "deciding", "nonlinear", "plot", "reporting", "theory", "walking"],
     "bench": ["core", "data", "datasets", "deciding", "estimators", "lab", "plot", "reporting", "theory", "walking"],
     "cli": ["bench", "certify", "core", "data", "datasets", "deciding", "diagnosing", "lab", "reporting", "walking"],
     "__main__": ["cli"],

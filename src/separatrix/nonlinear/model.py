@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from math import inf, isfinite, isinf, log
 from typing import Any, Literal
 
@@ -30,6 +31,11 @@ def need_torch() -> Any:
         return import_module("torch")
     except ImportError:
         raise ImportError("networks need PyTorch: pip install 'separatrix[torch]'.") from None
+
+
+def torch_installed() -> bool:
+    """Whether networks can be trained here."""
+    return find_spec("torch") is not None
 
 
 @contextmanager

@@ -37,7 +37,8 @@ def solve(
 ) -> NetworkRun:
     """Train a PyTorch module with one output by full-batch steps until every row is on its right side.
 
-    That is y_i g(a_i; θ) > 0, with g the output and θ the parameters. With n = Σ s_i, W = Σ s_i w_i and p the power of the method,
+    That is y_i g(a_i; θ) > 0, with g the output and θ the parameters. With n = Σ s_i, W = Σ s_i w_i and p the power of
+    the method,
 
         θ⁺ = θ + (u/N) Σ s_i w_i y_i ∇g(a_i; θ) ,    N = n^p W^(1-p) ,
         w_i = σ(-(γ/u) y_i g(a_i; θ)) ,  or 1[y_i g(a_i; θ) ≤ 0] at γ = ∞ .

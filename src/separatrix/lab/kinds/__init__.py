@@ -14,6 +14,8 @@ from separatrix.lab.kinds import (
     curves,
     growth,
     limit,
+    network_growth,
+    networks,
     orders,
     powers,
     ranks,
@@ -41,6 +43,8 @@ KINDS: dict[str, Kind] = {
         theory.KIND,
         verdict.KIND,
         limit.KIND,
+        networks.KIND,
+        network_growth.KIND,
     )
 }
 
