@@ -119,7 +119,7 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
         told = (None, None) if b is None else (b[0], b[1:])
         rows.append((line.model, NAMES[line.method], line.gamma, line.unit, good, *line.medians.tolist(), *told))
         if b is not None:
-            fitted.append(f"{line.name}: {b[0]:.2f} ({b[1]:.2f} to {b[2]:.2f})")
+            fitted.append(f"{line.name}: {b[0]:.2f} ({b[1]:.2f} to {b[2]:.2f})".replace("inf", "∞"))
     names = ("model", "method", "step size", "unit", "separated", *(f"{what} {size:g}" for size in sizes))
     note = (
         f"median iterations to zero errors over the seeds, ∞ where most runs had spent {experiment.iterations:,}; "
