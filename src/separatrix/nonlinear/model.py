@@ -22,6 +22,7 @@ from separatrix.data.labels import signs_of
 from separatrix.data.rows import Vector
 
 Precision = Literal["float64", "float32"]
+AT_ONCE = 4096  # rows checked at a time
 PROBED = 2  # rows that are tried before the first step
 
 
@@ -88,9 +89,11 @@ def hold_sample(X: Any, y: Any, sample_weight: Any) -> Sample:
     kept = s > 0
     if not kept.all():
         rows, sign, s = rows[kept], sign[kept], s[kept]
-    for i in range(len(rows) if rows.dtype.kind == "f" else 0):
-        if not np.isfinite(rows[i]).all():
-            raise ValueError(f"X must be finite, got {rows[i][~np.isfinite(rows[i])][0]} in row {i}.")
+    for lo in range(0, len(rows), AT_ONCE):
+        flat = rows[lo : lo + AT_ONCE].reshape(-1, rows[0].size)
+        bad = np.argwhere(~np.isfinite(flat))
+        if len(bad):
+            raise ValueError(f"X must be finite, got {flat[tuple(bad[0])]} in row {lo + int(bad[0, 0])}.")
     return Sample(rows, sign, s)
 
 
