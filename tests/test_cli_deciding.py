@@ -213,6 +213,17 @@ p10,north,52,yes
 """
 
 
+def test_solve_tells_a_cycle_and_its_period(invoke, tmp_path):
+    path = str(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("x,y\n1,1\n1,1\n1,0\n")
+    words = "solve", path, "--target", "y", "--method", "batch-perceptron"
+    told = json.loads(invoke(*words, "--json").stdout)
+    assert told["status"] == "cycle" and told["cycle"] == {"iteration": 2, "period": 3}
+    said = invoke(*words)
+    assert said.exit_code == 1
+    assert "cycle of period 3" in said.stdout and "repeats itself for ever" in " ".join(said.stdout.split())
+
+
 @pytest.mark.parametrize("command", ["separate", "margin", "solve"])
 def test_a_formula_says_the_columns_and_the_intercept(command, invoke, table):
     path = table(WARDS)

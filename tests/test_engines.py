@@ -340,7 +340,7 @@ def test_auto_says_what_it_chose():
 @pytest.mark.parametrize("name", TABLE)
 @pytest.mark.parametrize("shape", [(9, 2), (70, 300)])  # short rows, and such as `auto` takes columns of G for
 def test_rows_of_nothing_but_zeros_use_up_the_budget(name, shape):
-    run = sx.solve(np.zeros(shape), np.resize([-1, 1], shape[0]), name, max_iter=20)
+    run = sx.solve(np.zeros(shape), np.resize([-1, 1], shape[0]), name, max_iter=20, stop=None)
     assert run.status == "max-iter" and not run.separated
     assert run.n_iter == 20 and not run.theta.any()
 

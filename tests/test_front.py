@@ -257,7 +257,7 @@ def test_the_answer_goes_where_it_is_sent_while_a_terminal_is_told(folder):
     np.savez("noise.npz", X=rng.standard_normal((300, 3)), y=rng.integers(0, 2, 300))
     code = (
         "from separatrix.cli import console; console.PATIENCE = 0.0; from separatrix.cli import app;"
-        "app(['solve', 'noise.npz', '--method', 'lr-gd', '--max-iter', '100000', '--json'])"
+        "app(['solve', 'noise.npz', '--method', 'batch-perceptron', '--max-iter', '100000', '--json'])"
     )
     with open(folder / "out.json", "w") as out, pytest.raises(AssertionError):
         on_a_terminal(code, out)  # it does not separate: exit status 1

@@ -126,6 +126,17 @@ def test_weights_an_intercept_and_running_on_past_separation_change_nothing(stop
             )
 
 
+def test_a_start_away_from_zero_has_the_same_first_step_in_a_file(tmp_path):
+    X, y = uneven(2_000, 6, 8)
+    (path,), labels = save(tmp_path, X, y)
+    options = {"theta0": np.random.default_rng(1).standard_normal(6), "max_iter": 30}
+    for method, gamma in (("batch-perceptron", None), ("tempered-batch-perceptron", None), ("lr-gd", np.inf)):
+        for engine in ("lazy", "dense"):
+            run = sx.solve(X, y, method, step_size=gamma, engine=engine, **options)
+            far = sx.solve(path, labels, method, step_size=gamma, engine=engine, memory_limit=LIMIT, **options)
+            assert same_path(run, far), (method, gamma, engine)
+
+
 def test_a_row_that_turns_right_far_from_the_anchor_is_noticed():
     X, y = uneven(26_001, 9, 2)
     run = sx.solve(X, y, "normalized-batch-perceptron", engine="lazy", max_iter=600)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.walking.checkpoint import Checkpoint, CheckpointError
     from separatrix.walking.engines import Gram
-    from separatrix.walking.run import Run, Status, Tie
+    from separatrix.walking.run import Cycle, Run, Status, Tie
     from separatrix.walking.solve import solve
     from separatrix.walking.trace import Trace
 
@@ -49,6 +49,7 @@ _HOMES = {
     "CheckpointError": "walking.checkpoint",
     "Claim": "certify",
     "ClusterError": "data.rows",
+    "Cycle": "walking.run",
     "Diagnosis": "diagnosing.report",
     "Evidence": "deciding.boundary",
     "Fit": "diagnosing.fit",
@@ -97,6 +98,7 @@ __all__ = [
     "CheckpointError",
     "Claim",
     "ClusterError",
+    "Cycle",
     "Diagnosis",
     "Evidence",
     "Fit",

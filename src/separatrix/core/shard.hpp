@@ -30,7 +30,7 @@ SX_INLINE bool may_reach(float bound, float r, double gone, double tau) {
 // perceptron's bounds `far` is `reach`, and both distances are that from the anchor.
 SX_INLINE bool is_due(const Facts &f, const Ask &q, i64 i) {
     if (f.s && f.s[i] == 0.0) return false;
-    return q.every || (q.mark && f.wrong[i]) ||
+    return q.every || q.half || (q.mark && f.wrong[i]) ||
            (may_reach(f.reach[i], f.r[i], q.path, q.tau) && may_reach(f.far[i], f.r[i], q.line, q.tau));
 }
 
@@ -100,7 +100,8 @@ template <class Store>
 void look_at(const Store &rows, i64 at, const Facts &f, const Ask &q, i64 lo, const i64 *due, i64 count, double *part,
              double *sum, double *found) {
     const bool infinite = q.gamma == __builtin_inf();
-    const Question<double> question = {q.phi, q.gamma, q.tau, q.shift, infinite, q.half != 0};
+    const double tau = q.half ? __builtin_inf() : q.tau;  // every row pulls
+    const Question<double> question = {q.phi, q.gamma, tau, q.shift, infinite, q.half != 0};
     auto sign = [&](i64 k) { return double(f.sign[lo + k]) * q.unit; };
     auto weight = [&](i64 k) { return f.s ? f.s[lo + k] : 1.0; };
     double m[BLOCK], w[BLOCK];

@@ -29,9 +29,10 @@ class Perceptron(WalkingClassifier):
 
         θ⁺ = θ + z_j   for one row j with z_jᵀθ ≤ 0 ,      z_j = y_j (x_j, b)
 
-    Where it separates, ``coef_`` is that θ. Where `max_iter` sweeps are not enough, ``coef_`` is the mean of θ over all
-    rows visited (Freund and Schapire, 1999), which classifies better than the last θ; that one is in ``runs_``, and
-    both `warm_start` and `partial_fit` go on from it. (There is no mean with order="most-wrong": the last θ stands.)
+    Where it separates, ``coef_`` is that θ. Where `max_iter` sweeps are not enough, or a cycle ends them, ``coef_`` is
+    the mean of θ over all rows visited (Freund and Schapire, 1999), which classifies better than the last θ; that one
+    is in ``runs_``, and both `warm_start` and `partial_fit` go on from it. (There is no mean with order="most-wrong":
+    the last θ stands.)
 
     There are no sample or class weights: a row is either wrong or not, and a step by s z_j in place of z_j would stand
     for no number of repeated rows. Repeat rows, or use `BatchPerceptron`.

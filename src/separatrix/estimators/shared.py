@@ -44,8 +44,9 @@ n_iter_ : int
 separated_ : bool
     Whether every training row is on its right side, in every problem.
 status_ : str
-    How the fit ended: "separated", "max-iter", "inseparable" (proven), "stopped" (by a callback) or "rounded" (a
-    margin is 0 to rounding); ``status_.message`` is a sentence.
+    How the fit ended: "separated", "max-iter", "cycle" (an iterate came back: more iterations cannot help),
+    "inseparable" (proven), "stopped" (by a callback) or "rounded" (a margin is 0 to rounding); ``status_.message`` is a
+    sentence.
 trace_ : Trace or list of Trace
     What `solve` recorded; a list with one entry per class for three or more.
 engine_ : str or list of str

@@ -119,7 +119,12 @@ class WalkingClassifier(LinearClassifier):
                 outcomes.append(Outcome(Status.ROUNDED, Status.ROUNDED.message, Status.ROUNDED, good=False))
             else:
                 verdict, proof = self._certificate(X, labels[k], live) if self.certify else (None, None)
-                clause, known = verdict_clauses(verdict, "raise max_iter")
+                cycle = run.status is Status.CYCLE
+                advice = "in a cycle more iterations do not help, another step size may" if cycle else "raise max_iter"
+                clause, known = verdict_clauses(verdict, advice)
+                if cycle:
+                    clause = run.status.message if verdict is None else clause
+                    known = f", in a cycle{known}"
                 word = "inseparable" if verdict is Verdict.INSEPARABLE else str(run.status)
                 few = f"{wrong:,} rows wrong{known}"
                 outcomes.append(Outcome(word, f"{left}; {clause}", few, good=False, verdict=verdict, proof=proof))

@@ -149,6 +149,10 @@ def _data_entry(name: str, entry: Any, where: str) -> DataEntry:
         raise ValueError(f"{where}: flipped must be in (0, 1), got {known['flipped']!r}.")
     if known["source"] == "listed" or "z" in known:
         known["z"] = _rows(known.get("z", ()), where)
+        if known.get("times") and len(known["times"]) != len(known["z"]):
+            raise ValueError(f"{where}: times must have one number per row of z, got {len(known['times'])}.")
+        for count in known.get("times", ()):
+            _whole(count, f"{where}, times")
     return DataEntry(name=name, **known)
 
 
@@ -202,6 +206,9 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
     for power in experiment.powers:
         if not 0 <= power <= 1:
             raise ValueError(f"{where}: powers are from 0 to 1, got {power!r}.")
+    span = experiment.span
+    if span and not (len(span) == 2 and all(isinstance(end, float) for end in span) and 0 < span[0] < span[1] < inf):
+        raise ValueError(f"{where}: span must be two step sizes, the smaller first, got {list(span)!r}.")
     for n in experiment.sizes:
         if _whole(n, f"{where}, sizes") < 2:
             raise ValueError(f"{where}: sizes start at 2, got {n}.")
@@ -233,7 +240,7 @@ def _fields(kind: type[Any], entry: Any, where: str, without: tuple[str, ...] = 
         whole_as_float = float in wanted and isinstance(value, int) and not isinstance(value, bool)
         given = float(value) if whole_as_float and int not in wanted else value
         given = tuple(given) if isinstance(given, list) else given
-        if name in ("step_sizes", "powers", "units") and isinstance(given, tuple):
+        if name in ("step_sizes", "powers", "units", "span") and isinstance(given, tuple):
             given = tuple(float(g) if isinstance(g, int | float) else g for g in given)
         if not isinstance(given, wanted) or isinstance(given, bool) and bool not in wanted:
             words = " or ".join(t.__name__ for t in wanted if t is not type(None)).replace("tuple", "list")

@@ -89,7 +89,7 @@ def chosen_rows(entry: DataEntry, seed: int | None, data_dir: str | None = None)
     if entry.source == "three-rows":
         return Sample(*three_rows(entry.columns or 10), None)
     if entry.source == "listed":
-        return listed(np.array(entry.z))
+        return listed(np.array(entry.z), entry.times)
     if entry.source in ("planted", "overlap"):
         X, y = planted_in_units(entry.rows or 100, entry.columns or 10, entry.margin, entry.offset, seed or 0)
         if entry.source == "planted":
@@ -132,10 +132,10 @@ def three_rows(d: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return X, np.array([1, 1, -1])
 
 
-def listed(Z: NDArray[np.float64]) -> Sample:
+def listed(Z: NDArray[np.float64], times: tuple[int, ...]) -> Sample:
     """The rows z_i = y_i a_i as they are; every other one has label -1, so that there are two classes."""
     y = np.where(np.arange(len(Z)) % 2, -1, 1)
-    return Sample(y[:, None] * Z, y, None)
+    return Sample(y[:, None] * Z, y, np.array(times, dtype=np.float64) if times else None)
 
 
 def planted_in_units(

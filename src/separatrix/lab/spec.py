@@ -55,7 +55,7 @@ class DataEntry:
     margin, offset, flipped : of planted data, whose seed is the job's: the planted margin as a part of
         R = 1; the length of a vector common to all a_i, in units of the rest's (it makes runs long); and the share of
         labels turned round in "overlap"
-    z : the rows z_i = y_i a_i themselves, where they are listed
+    z, times : the rows z_i = y_i a_i themselves, where they are listed, and how often each is there
     scaling : of pixels, as in `datasets.load`: "signed", "unit", "standard" or "standard-pair"
     fraction, repeat : the appendix's imbalance: keep this part of all rows, then take one class so many times,
     repeated : that class, "larger" or "smaller" by its number
@@ -79,6 +79,7 @@ class DataEntry:
     offset: float = 0.0
     flipped: float = 0.1
     z: tuple[tuple[float, ...], ...] = ()
+    times: tuple[int, ...] = ()
     scaling: Scale = "signed"
     fraction: float = 1.0
     repeat: int = 1
@@ -111,11 +112,11 @@ class DataEntry:
     @property
     def made(self) -> dict[str, str]:
         """What else made rows depend on, in words that tell any two apart."""
-        listed = {"z": blake2b(repr(self.z).encode(), digest_size=6).hexdigest()}
+        digests = {key: blake2b(repr(getattr(self, key)).encode(), digest_size=6).hexdigest() for key in ("z", "times")}
         planted = {"columns": f"x{self.columns or 10}", "margin": f"{self.margin:g}", "offset": f"{self.offset:g}"}
         overlap = planted | {"flipped": f"flipped-{self.flipped:g}"}
         plain = {"columns": planted["columns"]}
-        made = {"listed": listed, "planted": planted, "overlap": overlap, "parity": plain, "three-rows": plain}
+        made = {"listed": digests, "planted": planted, "overlap": overlap, "parity": plain, "three-rows": plain}
         return made.get(self.source, {})
 
     def limit(self, step_size: float) -> int:
@@ -176,9 +177,10 @@ class Experiment:
     ahead, ahead_on : the method that is said to need fewer iterations, and on how many of the data at least
     large : step sizes from here on are looked at alone too
     powers : of a tempered method, from 0 to 1
+    span, points : step sizes from … to … in units that the kind says, and how many
+    starts : how many random θ_0 there are, beside 0 where that is one
     models, widths : of networks, by their names in `lab.kinds.networks`, and how many units or filters they have
     units : what a network's steps are multiplied by where the step size is `large` or ∞; elsewhere it is the step size
-    starts : random initialisations of a network per choice of rows
     """
 
     id: str
@@ -203,7 +205,9 @@ class Experiment:
     models: tuple[str, ...] = ()
     widths: tuple[int, ...] = ()
     units: tuple[float, ...] = ()
-    starts: int = 1
+    span: tuple[float, ...] = ()
+    points: int = 100
+    starts: int = 0
 
     def names(self) -> tuple[str, ...]:
         """The data entries it needs."""

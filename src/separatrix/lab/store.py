@@ -93,7 +93,8 @@ class Job:
 class Result:
     """What a job left: plain facts, and columns.
 
-    A fact "limit" is the budget it had; unless "separated" is true too, a larger budget may come to something else.
+    A fact "limit" is the budget it had; unless "separated" is true too, or "status" is "cycle", a larger budget may
+    come to something else.
     """
 
     facts: Mapping[str, Any]
@@ -130,7 +131,8 @@ class Store:
             return None
         if about != json.loads(json.dumps(job.describe())):
             return None
-        if not facts.get("separated", False) and facts.get("limit", job.limit) < job.limit:
+        settled = facts.get("separated", False) or facts.get("status") == "cycle"
+        if not settled and facts.get("limit", job.limit) < job.limit:
             return None
         return Result(facts, columns)
 

@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -84,6 +85,7 @@ def do_one(job: Job, rows: Any, problem: Any, store: Store, told: Callable[[Word
     work, part = work_of(job), store.checkpoint(job)
     saving = Checkpoint(part, every=20.0) if work.resumes else None
     told(("at", str(job.place), 0.0))
+    began = time.perf_counter()
     try:
         result = work.perform(job, rows, problem, saving, tell)
     except CheckpointError as error:
@@ -92,7 +94,8 @@ def do_one(job: Job, rows: Any, problem: Any, store: Store, told: Callable[[Word
                 raise error.__cause__ from None
         part.unlink()
         result = work.perform(job, rows, problem, saving, tell)
-    store.write(job, result)
+    seconds = {"seconds": time.perf_counter() - began}  # a run of a method knows its own
+    store.write(job, replace(result, facts=seconds | dict(result.facts)))
 
 
 def in_processes(

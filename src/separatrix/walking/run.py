@@ -73,7 +73,7 @@ class Cycle(NamedTuple):
     --------
     >>> import separatrix as sx
     >>> sx.solve([[1], [1], [1]], [1, 1, -1], "batch-perceptron").cycle
-    Cycle(iteration=1, period=2)
+    Cycle(iteration=2, period=3)
     """
 
     iteration: int
@@ -144,8 +144,9 @@ class Run:
     def __str__(self) -> str:
         step = f", power {self.power:g}" if self.method.startswith(TEMPERED) else ""
         step += "" if isinf(self.step_size) else f", step size {self.step_size:g}"
+        period = f" of period {self.cycle.period:,}" if self.cycle and self.status is Status.CYCLE else ""
         return (
-            f"{self.method}{step}: {self.status} after {self.n_iter:,} iterations "
+            f"{self.method}{step}: {self.status}{period} after {self.n_iter:,} iterations "
             f"({self.engine} engine, {self.seconds:.3g} s): {self.status.message}."
         )
 

@@ -1,9 +1,16 @@
 """Watching for an iterate that comes back bit for bit, which proves that the run repeats itself for ever.
 
-The arithmetic has no noise: where the next iterate is a function of the present one alone, what followed it once follows
-it again. Brent's search (BIT 20, 1980) keeps one iterate, the mark, and compares every later one with it; after 1, 2, 4,
-… of them the mark is renewed. Who comes first to equal the mark is its first return, so the period found is the least.
-This is the definition; the compiled twin is core/watch.hpp.
+The arithmetic has no noise: where the next iterate is a function of the present one alone, what followed it once
+follows it again. At finite γ every iterate is one of these; at γ = ∞ those at which a stretch begins, with Φ⁺ = Φ +
+1·step(Φ), because along it Φ = base + k·step. Iterates without a wrong row do not count: a run in a cycle never
+separates.
+
+Bits are compared, not values, so equal means equal whatever follows. No -0 can keep the two apart for long: sums begin
+at +0, and an entry that has left -0 never comes back to it.
+
+Brent's search (BIT 20, 1980) keeps one iterate, the mark, and compares every later one with it; after 1, 2, 4, … of
+them the mark is renewed. The first that equals it is its first return, so the period found is the least. This is the
+definition; the compiled twin is core/watch.hpp.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from separatrix.lab.jobs import WALK, Work
 from separatrix.lab.kinds import (
     alignment,
+    bifurcation,
+    chaos,
     counts,
     curves,
     growth,
@@ -42,6 +44,8 @@ KINDS: dict[str, Kind] = {
         growth.KIND,
         theory.KIND,
         verdict.KIND,
+        bifurcation.KIND,
+        chaos.KIND,
         limit.KIND,
         networks.KIND,
         network_growth.KIND,

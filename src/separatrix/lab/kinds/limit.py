@@ -41,10 +41,8 @@ from separatrix.plot import PALETTE, finish, words
 from separatrix.reporting.statistics import median_interval, quantile
 from separatrix.reporting.table import Row, Table
 from separatrix.walking.checkpoint import Checkpoint
-from separatrix.walking.engines.base import rule_of
+from separatrix.walking.engines import make_engine, rule_of
 from separatrix.walking.methods import parse_method
-from separatrix.walking.run import Iterate
-from separatrix.walking.solve import solve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,64 +80,59 @@ def in_whole_numbers(X: Any) -> tuple[NDArray[np.float64], float, bool]:
 
 @dataclass(frozen=True)
 class Path:
-    """The batch perceptron's own way to separation: φ_0, …, φ_T, and the smallest |m̂| on either side."""
+    """The batch perceptron's own way to separation: φ_0, …, φ_T with their wrong rows, and the smallest |m̂|."""
 
     phi: list[NDArray[np.float64]]
     wrong: list[NDArray[np.bool_]]
+    nearest: list[float]  # min |m̂| of each
     least_wrong: float
     least_right: float
     separated: bool
 
 
-def path_of(rows: HeldRows, y: NDArray[Any], limit: int, tell: Tell) -> Path:
+def path_of(rows: HeldRows, limit: int, tell: Tell) -> Path:
     """Walk it; margins of t = 1, …, T - 1 are those whose weights count."""
+    engine = make_engine("lazy", rows, parse_method("batch-perceptron"))
     phi: list[NDArray[np.float64]] = []
     wrong: list[NDArray[np.bool_]] = []
+    nearest: list[float] = []
     least = [inf, inf]
-
-    def keep(iterate: Iterate) -> bool:
-        m = rows.margins(np.append(iterate.phi, 0.0))
-        phi.append(iterate.phi.copy())
+    while True:
+        m = rows.margins(engine.phi())
+        phi.append(engine.phi())
         wrong.append(m <= 0)
-        if iterate.t > 0 and (m <= 0).any():
+        nearest.append(float(np.abs(m).min()))
+        if not wrong[-1].any() or engine.t >= limit:
+            return Path(phi, wrong, nearest, least[0], least[1], not wrong[-1].any())
+        if engine.t > 0:
             least[0] = min(least[0], float(-m[m <= 0].max()))
             least[1] = min(least[1], float(m[m > 0].min(initial=inf)))
-        return bool(tell(iterate.t))
+        if tell(engine.t):
+            raise KeyboardInterrupt
+        engine.advance(1, False)
 
-    run = solve(rows.X, y, "batch-perceptron", max_iter=limit, record="all", engine="lazy", callback=keep)
-    return Path(phi, wrong, least[0], least[1], run.separated)
 
-
-def parts_at(path: Path, rows: HeldRows, y: NDArray[Any], gamma: float) -> tuple[float, float]:
+def parts_at(path: Path, rows: HeldRows, gamma: float) -> tuple[float, float]:
     """The first t at which LR+GD's iterate has other bits, and the first at which other rows are wrong; ∞ if never."""
-    first = [inf, inf]
-
-    def compare(iterate: Iterate) -> bool:
-        t = iterate.t
-        if t >= len(path.phi):
-            first[1] = min(first[1], t)  # it goes on where the perceptron has separated
-            return True
-        if np.array_equal(iterate.phi, path.phi[t]):
-            return False
-        first[0] = min(first[0], t)
-        if not np.array_equal(rows.margins(np.append(iterate.phi, 0.0)) <= 0, path.wrong[t]):
-            first[1] = t
-            return True
-        return False
-
-    run = solve(
-        rows.X, y, "lr-gd", step_size=gamma, max_iter=len(path.phi), record="all", engine="lazy", callback=compare
-    )
-    if isinf(first[1]) and run.n_iter != len(path.phi) - 1:
-        first[1] = run.n_iter  # it has separated sooner
-    return first[0], first[1]
+    engine = make_engine("lazy", rows, parse_method("lr-gd", gamma))
+    first = inf
+    for t, known in enumerate(path.phi):
+        phi = engine.phi()
+        if not np.array_equal(phi, known):
+            first = min(first, t)
+            gap = float(np.linalg.norm(phi - known))
+            near = path.nearest[t] <= 2 * rows.R * gap  # else no margin has changed its sign
+            if near and not np.array_equal(rows.margins(phi) <= 0, path.wrong[t]):
+                return first, float(t)
+        engine.advance(1, False)
+    return first, inf
 
 
 def search(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """γ* by the perceptron's run; then the smallest γ of the grid below it with the same bits, and the same sets."""
     X, c, exact = in_whole_numbers(sample.X)
     whole = hold(X, sample.y)
-    path = path_of(whole, sample.y, job.limit, tell)
+    path = path_of(whole, job.limit, tell)
     last = len(path.phi) - 1
     cut = rule_of(whole, parse_method("lr-gd", 1.0)).cut
     needed = [ONE / path.least_wrong if path.least_wrong > 0 else inf, cut / path.least_right]
@@ -160,7 +153,7 @@ def search(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | No
 
     def parts(k: int) -> tuple[float, float]:
         if k not in seen:
-            seen[k] = parts_at(path, whole, sample.y, predicted * 2.0 ** (-k / FINE))
+            seen[k] = parts_at(path, whole, predicted * 2.0 ** (-k / FINE))
             tell(last)
         return seen[k]
 
@@ -288,8 +281,12 @@ def draw(found: Sequence[Found]) -> Figure:
 
 def caption(experiment: Experiment, data: Data) -> str:
     """Which rows, and how they were made whole."""
+    planted, others = (
+        [e for e in distinct(experiment, data) if (e.source == "planted") == made] for made in (True, False)
+    )
+    told = [rows_caption(some, n) for some, n in ((planted, experiment.seeds), (others, 0)) if some]
     return (
-        f"{rows_caption(distinct(experiment, data), experiment.seeds)} Image rows are taken in whole numbers, planted "
+        f"{' '.join(told)} Image rows are taken in whole numbers, planted "
         f"ones rounded to multiples of R/{GRID:,}; step sizes are those for the rows as they are. The line is the "
         "prediction."
     )

@@ -124,7 +124,7 @@ def starts_of(experiment: Experiment) -> list[tuple[int | None, int]]:
     """(seed of the rows, seed of the initialisation): one for both, or several starts on the same rows."""
     if experiment.seeds:
         return [(seed, seed) for seed in range(experiment.seeds)]
-    return [(None, start) for start in range(experiment.starts)]
+    return [(None, start) for start in range(max(experiment.starts, 1))]
 
 
 def lines_of(experiment: Experiment) -> list[tuple[str, float, float]]:
@@ -258,7 +258,7 @@ def scope(experiment: Experiment) -> str:
             f"{experiment.iterations:,} iterations for networks."
         )
     return (
-        f"Single runs: {experiment.starts} initialisations on one choice of rows. They say that it can be done, not "
+        f"Single runs: {max(experiment.starts, 1)} initialisations on one choice of rows. They say that it can be done, not "
         "how often it is."
     )
 

@@ -112,8 +112,9 @@ def rows_in_words(entry: DataEntry, seeds: int = 0) -> str:
 def made_in_words(entry: DataEntry, seeds: int) -> str:
     """How rows that were made were made."""
     if entry.source == "listed":
-        some = ", ".join(one_row(row) for row in entry.z[:8])
-        return f"{len(entry.z)} rows, z = {some}{', …' if len(entry.z) > 8 else ''}"
+        often = [f"{count} times " if count > 1 else "" for count in entry.times or [1] * len(entry.z)]
+        some = ", ".join(words + one_row(row) for words, row in zip(often[:8], entry.z, strict=False))
+        return f"z = {some}{', …' if len(entry.z) > 8 else ''}"
     drawn = f"seeds 0 to {seeds - 1}" if seeds else "seed 0"
     turned = f", {100 * entry.flipped:g} % of the labels turned round" if entry.source == "overlap" else ""
     common = f", plus {entry.offset:g} times their length in a common direction" if entry.offset else ""

@@ -195,7 +195,8 @@ class DirectEngine:
         """Φ, the stretch it is on, and the last wrong set; margins are computed anew."""
         state = {name: vector.copy() for name, vector in self.vectors.items()}
         last = {"last": self.pulling() if isinf(self.rule.gamma) else np.zeros(0, dtype=np.int64)}
-        return state | last | watch.save(self.watch, self.mark) | {name: np.array(getattr(self.c, name)) for name in SCALARS}
+        state |= last | watch.save(self.watch, self.mark)
+        return state | {name: np.array(getattr(self.c, name)) for name in SCALARS}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""

@@ -157,8 +157,8 @@ class NumpySweepEngine:
     def save(self) -> dict[str, NDArray[Any]]:
         """φ, what its average needs, and the place in the sweep."""
         place = zip(SCALARS, (self.t, self.sweeps, self.position, self.clean), strict=True)
-        state = {"phi": self.Phi.copy(), "late": self.late.copy()} | watch.save(self.watch, self.watch.mark)
-        return state | {name: np.array(value) for name, value in place}
+        state = {name: np.array(value) for name, value in place} | watch.save(self.watch, self.watch.mark)
+        return state | {"phi": self.Phi.copy(), "late": self.late.copy()}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""

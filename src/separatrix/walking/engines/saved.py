@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from separatrix.core.constants import EXACT
 
 FLAGS = ("half", "stepped", "changed", "asked")
-COUNTERS = ("watch_since", "watch_until", "t", "tie_t", "k", "epoch", "since", "patience", "misses", "enough", "sweep_t", "sweep_epoch")
+COUNTERS = ("t", "tie_t", "k", "epoch", "since", "patience", "misses", "enough", "sweep_t", "sweep_epoch")
+WATCHED = ("watch_since", "watch_until")
 PLACES = ("position", "sweep_position", "tie_row")  # of rows
 UP_TO_ALL = ("clean", "sweep_clean", "n_need")
 FINITE = ("watch_mark", "phi", "base", "step", "coef", "base_coef", "old_w", "late")
@@ -24,7 +25,7 @@ def check_state(state: State, n: int) -> None:
     products = len(state["old_drift"]) if "old_drift" in state else 0
     most: dict[str, tuple[int, int]] = {
         **dict.fromkeys(FLAGS, (0, 1)),
-        **dict.fromkeys(COUNTERS, (0, EXACT)),
+        **dict.fromkeys((*COUNTERS, *WATCHED), (0, EXACT)),
         **dict.fromkeys(PLACES, (0, n - 1)),
         **dict.fromkeys(UP_TO_ALL, (0, n)),
         "last": (0, n - 1),

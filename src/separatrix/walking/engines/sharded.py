@@ -328,9 +328,11 @@ class ShardedSweepEngine(_Sharded):
 
     def save(self) -> dict[str, NDArray[Any]]:
         """φ and the place in the sweep."""
-        return {"phi": self.Phi.copy()} | watch.save(self.watch, self.watch.mark) | {
-            name: np.array(getattr(self, name)) for name in ("t", "epoch", "position", "clean")
-        }
+        return (
+            {"phi": self.Phi.copy()}
+            | watch.save(self.watch, self.watch.mark)
+            | {name: np.array(getattr(self, name)) for name in ("t", "epoch", "position", "clean")}
+        )
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Back to a saved state."""
