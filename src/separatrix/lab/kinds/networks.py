@@ -16,7 +16,16 @@ import numpy as np
 
 from separatrix.data.memory import HeldRows
 from separatrix.lab.jobs import Tell, Work, about
-from separatrix.lab.kinds.shared import Data, Kind, describe, entries_of, rows_caption, seeds_of, walk_job
+from separatrix.lab.kinds.shared import (
+    Data,
+    Kind,
+    describe,
+    entries_of,
+    for_or_against,
+    rows_caption,
+    seeds_of,
+    walk_job,
+)
 from separatrix.lab.results import Results, Shown
 from separatrix.lab.samples import Sample
 from separatrix.lab.spec import IMAGES, DataEntry, Experiment
@@ -247,6 +256,16 @@ def told(experiment: Experiment, title: str, ended: Sequence[tuple[float, float,
             if gamma > 0
         ]
         said.append(f"{title}, steps of unit {unit:g}: {'; '.join(parts)}.")
+    longest = max((gamma for gamma in experiment.step_sizes if isfinite(gamma)), default=0.0)
+    if experiment.claim and experiment.units and longest:
+        far = [how for gamma, _, how in ended if gamma == longest]
+        units = [[how for gamma, u, how in ended if isinf(gamma) and u == unit] for unit in experiment.units]
+        best = max(range(len(units)), key=lambda k: sum(how["separated"] for how in units[k]))
+        holds = sum(how["separated"] for how in units[best]) > sum(how["separated"] for how in far)
+        said.append(
+            f"{for_or_against(holds)}, {title}: at γ = {longest:g} {share(far)}; at γ = ∞ in steps of unit "
+            f"{experiment.units[best]:g} {share(units[best])}."
+        )
     return said
 
 
@@ -257,10 +276,8 @@ def scope(experiment: Experiment) -> str:
             f"Each line is over {experiment.seeds} seeds, which draw rows and initialisations together; budgets are "
             f"{experiment.iterations:,} iterations for networks."
         )
-    return (
-        f"Single runs: {max(experiment.starts, 1)} initialisations on one choice of rows. They say that it can be done, not "
-        "how often it is."
-    )
+    starts = len(starts_of(experiment))
+    return f"Single runs: {starts} initialisations on one choice of rows; they say that it can be done, not how often."
 
 
 def caption(experiment: Experiment, data: Data) -> str:
