@@ -78,6 +78,27 @@ def test_a_linear_module_has_the_counts_of_solve(name, method, gamma, power):
     np.testing.assert_allclose(run.theta.shape, ours.theta.shape)
 
 
+@pytest.mark.parametrize(
+    ("method", "gamma"),
+    [
+        ("batch-perceptron", None),
+        ("normalized-batch-perceptron", None),
+        ("tempered-batch-perceptron", None),
+        ("lr-gd", 0.5),
+        ("normalized-lr-gd", 0.5),
+    ],
+)
+def test_a_linear_module_walks_like_solve_from_anywhere(method, gamma):
+    X, y = PROBLEMS["planted, off centre"]
+    module = linear(5).double()
+    with torch.no_grad():
+        module.weight += torch.tensor([[0.5, -1.0, 0.25, 2.0, -0.75]])
+    options = {"step_size": gamma, "max_iter": 5, "stop": None}
+    run = nonlinear.solve(module, X, y, method, **options)
+    ours = sx.solve(X, y, method, theta0=module.weight.detach().numpy()[0], **options)
+    np.testing.assert_allclose(run.theta, ours.theta, rtol=1e-10)
+
+
 @pytest.mark.parametrize("gamma", [0.5, 8.0, inf])
 def test_the_path_of_a_linear_module_only_scales_with_the_unit(gamma):
     X, y = PROBLEMS["planted"]
