@@ -313,3 +313,15 @@ def test_ties_have_no_limit(tmp_path):
     workers.do_all([limit_job(tied, None)], kept, data_dir=None, workers=1, show=False)
     facts = Results(kept)[limit_job(tied, None)].facts
     assert isinf(facts["predicted"]) and np.isnan(facts["bits"])
+
+
+# The committed pages
+
+
+def test_every_picture_and_table_of_the_committed_report_is_there_and_the_page_names_no_other():
+    docs = Path(__file__).parent.parent / "docs"
+    report, page = ((docs / name).read_text(encoding="utf-8") for name in ("beyond/report.md", "beyond.md"))
+    named = [docs / "beyond" / name for name in re.findall(r"figures/[\w.-]+\.png|tables/[\w.-]+\.csv", report)]
+    named += [docs / name for name in re.findall(r"beyond/figures/[\w.-]+\.png", page)]
+    assert named and not [path for path in named if not path.exists()]
+    assert sum(path.stat().st_size for path in (docs / "beyond").rglob("*.*")) < 6_000_000

@@ -52,7 +52,7 @@ def reproduce(
     listed: Annotated[bool, typer.Option("--list", help="Name the experiments of both reports; run nothing.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Run the paper's experiments, those beyond it, or your own; write a report.
+    """Run the paper's experiments, or your own; write a report.
 
     Exit status 1 if a number that must come out exactly does not. An interrupted call continues where it was.
     """
