@@ -49,6 +49,27 @@ def test_dask_data_without_its_scheduler_say_what_to_install(monkeypatch):
         collections.client_for(needed=True)
 
 
+NO_TORCH = """
+import sys
+sys.modules["torch"] = None
+import separatrix as sx
+try:
+    sx.nonlinear.solve(None, [[1.0], [2.0]], [0, 1])
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_a_network_without_pytorch_says_what_to_install_and_its_room_opens():
+    done = subprocess.run([sys.executable, "-c", NO_TORCH], capture_output=True, text=True)
+    assert done.stdout == "networks need PyTorch: pip install 'separatrix[torch]'.\n", done.stderr
+
+
+def test_opening_the_room_of_networks_does_not_load_pytorch():
+    code = "import sys, separatrix as sx; sx.nonlinear.solve; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
 WITHOUT = """
 import sys
 sys.modules.update(dict.fromkeys({hidden!r}))

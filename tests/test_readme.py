@@ -37,7 +37,8 @@ COMMANDS = blocks("sh")
 OTHERS = ("make", "pip", "python")  # set-up, which `.ci/run` and `make package` do; a web server
 
 
-OPTIONAL = {"statsmodels": "import statsmodels", "formulaic": 'sx.diagnose("'}  # by what shows that a block needs it
+# By what shows that a block needs it.
+OPTIONAL = {"statsmodels": "import statsmodels", "formulaic": 'sx.diagnose("', "torch": "import torch"}
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::ResourceWarning")  # Dask's own

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from separatrix import plot
+    from separatrix import nonlinear, plot
     from separatrix.certify import Claim, Proof, ProofError, load_proof, save_proof, verify
     from separatrix.data.problem import Problem
     from separatrix.data.rows import ClusterError
@@ -85,8 +85,9 @@ _HOMES = {
     "imbalanced": "theory",
     "load_proof": "certify",
     "max_margin": "deciding.max_margin",
+    "nonlinear": "",  # a room of its own, as is `plot`
     "planted": "theory",
-    "plot": "",  # a room of its own
+    "plot": "",
     "save_proof": "certify",
     "separate": "deciding.separate",
     "solve": "walking.solve",
@@ -137,6 +138,7 @@ __all__ = [
     "imbalanced",
     "load_proof",
     "max_margin",
+    "nonlinear",
     "planted",
     "plot",
     "save_proof",

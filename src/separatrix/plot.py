@@ -40,6 +40,7 @@ LABELS = {
     "angle_low": "least angle to the widest margin's θ*",
     "angle_high": "greatest angle to the widest margin's θ*",
 }
+OUTPUTS = {"min_output": "smallest output on the row's own side"}  # of a network, which has no margin
 COLOURS = {
     "batch-perceptron": "#000000",
     "normalized-batch-perceptron": "#D55E00",
@@ -106,10 +107,10 @@ def compare(
     Parameters
     ----------
     runs : sequence of Run
-        What `solve` returned.
+        What `solve` or `nonlinear.solve` returned.
     metric : str, default="errors"
-        A column of the traces: "errors", "accuracy", "loss", "grad_norm", "theta_norm" or "min_margin"; "sharpness",
-        "angle_low" or "angle_high" where all runs recorded it.
+        A column of the traces: "errors", "accuracy", "loss", "grad_norm", "theta_norm" or "min_margin" (of networks
+        "min_output"); "sharpness", "angle_low" or "angle_high" where all runs recorded it.
     labels : sequence of str or None, default=None
         One name per run; by default the method and its step size.
     ax : matplotlib Axes or None, default=None
@@ -133,8 +134,9 @@ def compare(
     """
     if not isinstance(runs, Sequence) or not runs:
         raise ValueError("runs must be a list of at least one run; run.plot() draws one alone.")
-    if metric not in LABELS:
-        raise ValueError(f"metric must be one of {', '.join(LABELS)}, got {metric!r}.")
+    known = LABELS | OUTPUTS
+    if metric not in known:
+        raise ValueError(f"metric must be one of {', '.join(known)}, got {metric!r}.")
     if labels is not None and len(labels) != len(runs):
         raise ValueError(f"labels must name each run: {len(runs)} runs, {len(labels)} labels.")
     ax = _axes(ax)
@@ -159,7 +161,7 @@ def compare(
         else:
             ax.set_yscale("log")
     ax.legend(lines, [words(name) for name in names], fontsize=8, frameon=False)
-    finish(ax, "iteration", LABELS[metric])
+    finish(ax, "iteration", known[metric])
     return ax
 
 

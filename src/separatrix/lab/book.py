@@ -240,7 +240,7 @@ def _fields(kind: type[Any], entry: Any, where: str, without: tuple[str, ...] = 
         whole_as_float = float in wanted and isinstance(value, int) and not isinstance(value, bool)
         given = float(value) if whole_as_float and int not in wanted else value
         given = tuple(given) if isinstance(given, list) else given
-        if name in ("step_sizes", "powers", "span") and isinstance(given, tuple):
+        if name in ("step_sizes", "powers", "units", "span") and isinstance(given, tuple):
             given = tuple(float(g) if isinstance(g, int | float) else g for g in given)
         if not isinstance(given, wanted) or isinstance(given, bool) and bool not in wanted:
             words = " or ".join(t.__name__ for t in wanted if t is not type(None)).replace("tuple", "list")

@@ -84,6 +84,10 @@ def chosen_rows(entry: DataEntry, seed: int | None, data_dir: str | None = None)
     if entry.source == "two-samples":
         X, y = two_samples()
         return Sample(X, y, None)
+    if entry.source == "parity":
+        return Sample(*parity(entry.rows or 1000, entry.columns or 10, seed or 0), None)
+    if entry.source == "three-rows":
+        return Sample(*three_rows(entry.columns or 10), None)
     if entry.source == "listed":
         return listed(np.array(entry.z), entry.times)
     if entry.source in ("planted", "overlap"):
@@ -109,6 +113,23 @@ def chosen_rows(entry: DataEntry, seed: int | None, data_dir: str | None = None)
         return Sample(chosen, labels, None)
     often = labels.max() if entry.repeated == "larger" else labels.min()
     return Sample(chosen, labels, np.where(labels == often, float(entry.repeat), 1.0))
+
+
+def parity(n: int, d: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Rows of d random signs, labelled by the product of the first two: many such have no separator."""
+    X = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n, d))
+    return X, (X[:, 0] * X[:, 1]).astype(np.int64)
+
+
+def three_rows(d: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(1, …, 1) twice in class 1, and (1, …, 1, -1) in class -1, so that R² = d and μ = 1.
+
+    The batch perceptron from 0 needs about 3d/8 iterations. With D = d - 1, the sum of the first D entries of φ goes
+    through D/6, -D/6, D/2 and again, while the last entry grows by 4/3 in these three steps; it has to exceed D/6.
+    """
+    X = np.ones((3, d))
+    X[2, -1] = -1.0
+    return X, np.array([1, 1, -1])
 
 
 def listed(Z: NDArray[np.float64], times: tuple[int, ...]) -> Sample:

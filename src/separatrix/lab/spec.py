@@ -21,7 +21,10 @@ from separatrix.walking.methods import TABLE
 METRICS = ("accuracy", "errors", "loss", "grad_norm", "theta_norm", "min_margin")
 STEP_SIZES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 IMAGES = ("mnist", "fashion-mnist", "cifar-10", "eurosat")
-MADE = ("digits", "worst-case", "worst-case-weighted", "two-samples", "planted", "overlap", "listed")
+MADE = (
+    *("digits", "worst-case", "worst-case-weighted", "two-samples"),
+    *("planted", "overlap", "listed", "parity", "three-rows"),
+)
 CHECKS = ("step-sizes", "limit", "ahead")  # that a figure's claim can be held against
 NO_EXPERIMENT = ("title", "data", "quick")  # names of a file's other entries
 PAPER = "paper"
@@ -44,10 +47,12 @@ class DataEntry:
 
     source : a data set of `separatrix.datasets`, "digits", "worst-case" (or -weighted: equal rows once, with their
         number as weight), "two-samples", "planted" (random rows that a known vector separates), "overlap" (the same
-        with labels turned round), "listed" (the rows of `z`), or a file
+        with labels turned round), "listed" (the rows of `z`), "parity" (random signs, labelled by the product of the
+        first two), "three-rows" (of d columns, told apart by the last one alone), or a file
     target : the label column, where `source` is a table
     rows : the first so many, or with a seed so many at random; all when not given. Of made data: how many are made
-    columns, margin, offset, flipped : of planted data, whose seed is the job's: d; the planted margin as a part of
+    columns : of made data, d
+    margin, offset, flipped : of planted data, whose seed is the job's: the planted margin as a part of
         R = 1; the length of a vector common to all a_i, in units of the rest's (it makes runs long); and the share of
         labels turned round in "overlap"
     z, times : the rows z_i = y_i a_i themselves, where they are listed, and how often each is there
@@ -110,7 +115,9 @@ class DataEntry:
         digests = {key: blake2b(repr(getattr(self, key)).encode(), digest_size=6).hexdigest() for key in ("z", "times")}
         planted = {"columns": f"x{self.columns or 10}", "margin": f"{self.margin:g}", "offset": f"{self.offset:g}"}
         overlap = planted | {"flipped": f"flipped-{self.flipped:g}"}
-        return {"listed": digests, "planted": planted, "overlap": overlap}.get(self.source, {})
+        plain = {"columns": planted["columns"]}
+        made = {"listed": digests, "planted": planted, "overlap": overlap, "parity": plain, "three-rows": plain}
+        return made.get(self.source, {})
 
     def limit(self, step_size: float) -> int:
         """Iterations that a run with this step size may take."""
@@ -171,7 +178,9 @@ class Experiment:
     large : step sizes from here on are looked at alone too
     powers : of a tempered method, from 0 to 1
     span, points : step sizes from … to … in units that the kind says, and how many
-    starts : how many random θ_0 there are beside 0
+    starts : how many random θ_0 there are, beside 0 where that is one
+    models, widths : of networks, by their names in `lab.kinds.networks`, and how many units or filters they have
+    units : what a network's steps are multiplied by where the step size is `large` or ∞; elsewhere it is the step size
     """
 
     id: str
@@ -193,6 +202,9 @@ class Experiment:
     ahead_on: int = 0
     large: float = 0.0
     powers: tuple[float, ...] = ()
+    models: tuple[str, ...] = ()
+    widths: tuple[int, ...] = ()
+    units: tuple[float, ...] = ()
     span: tuple[float, ...] = ()
     points: int = 100
     starts: int = 0

@@ -17,6 +17,8 @@ from separatrix.lab.kinds import (
     curves,
     growth,
     limit,
+    network_growth,
+    networks,
     orders,
     powers,
     ranks,
@@ -47,6 +49,8 @@ KINDS: dict[str, Kind] = {
         chaos.KIND,
         limit.KIND,
         bias.KIND,
+        networks.KIND,
+        network_growth.KIND,
     )
 }
 

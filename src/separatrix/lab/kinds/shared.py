@@ -118,6 +118,11 @@ def made_in_words(entry: DataEntry, seeds: int) -> str:
     drawn = f"seeds 0 to {seeds - 1}" if seeds else "seed 0"
     turned = f", {100 * entry.flipped:g} % of the labels turned round" if entry.source == "overlap" else ""
     common = f", plus {entry.offset:g} times their length in a common direction" if entry.offset else ""
+    if entry.source == "parity":
+        signs = f"{entry.rows or 1000:,} rows of {entry.columns or 10} random signs"
+        return f"{signs}, labelled by the product of the first two, {drawn}"
+    if entry.source == "three-rows":
+        return f"(1, …, 1) twice in one class, (1, …, 1, -1) in the other, d = {entry.columns or 10}"
     size = f"{entry.rows or 100} x {entry.columns or 10}"
     return f"{size}, planted with a margin of {entry.margin:g} R, R = 1{common}{turned}, {drawn}"
 
