@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 
 from separatrix import solve
 from separatrix.lab import figures, store, theorems, workers
-from separatrix.lab.book import paper_book, parse_book, quick_book, read_book
+from separatrix.lab.book import our_book, paper_book, parse_book, quick_book, read_book
 from separatrix.lab.jobs import WALK, Work
 from separatrix.lab.kinds import KINDS, curves, jobs_of
 from separatrix.lab.kinds.growth import worst_case_job
@@ -28,7 +28,7 @@ from separatrix.lab.report_page import page
 from separatrix.lab.reproduce import reproduce
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand, sample
-from separatrix.lab.spec import IMAGES, DataEntry, paper_ids
+from separatrix.lab.spec import BOOKS, IMAGES, DataEntry, ids_of_book
 from separatrix.lab.store import Job, Result, Store, StoreError
 from separatrix.lab.workers import do_all, in_words
 from separatrix.reporting import statistics
@@ -49,7 +49,7 @@ def column(table, name):
 def test_the_papers_book_has_its_nineteen_figures_and_the_three_parts_of_table_1():
     book = paper_book()
     assert {f"figure-{k}" for k in range(1, 20)} | {"table-1-a", "table-1-b", "table-1-c"} <= set(book.experiments)
-    assert paper_ids() == list(book.experiments)
+    assert ids_of_book() == list(book.experiments)
     parts = ["a", "b", "b-other", "c", "b-scalings", "c-scalings"]
     assert [e.id for e in book.chosen(["table-1"])] == [f"table-1-{part}" for part in parts]
     assert [e.id for e in book.chosen(["figure-1", "figure-12"])] == ["figure-1", "figure-12"]
@@ -172,8 +172,8 @@ def test_a_dollar_in_a_title_is_no_formula(tmp_path):
 # Kinds
 
 
-def test_every_kind_is_in_the_papers_book_and_in_the_docs():
-    assert {experiment.kind for experiment in paper_book().experiments.values()} == set(KINDS)
+def test_every_kind_is_in_a_book_of_ours_and_in_the_docs():
+    assert {one.kind for name in BOOKS for one in our_book(name).experiments.values()} == set(KINDS)
     text = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
     rows = {words[1].strip(" `"): words[3] for line in text.splitlines() if len(words := line.split("|")) == 5}
     for kind in KINDS.values():

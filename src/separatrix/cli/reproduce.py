@@ -21,9 +21,9 @@ from separatrix.cli.console import (
 
 def experiments() -> list[str]:
     """What `reproduce` knows by name."""
-    from separatrix.lab.spec import paper_ids  # and not the book: a key press waits for this
+    from separatrix.lab.spec import BOOKS, ids_of_book  # and not the book: a key press waits for this
 
-    return ["all", *paper_ids()]
+    return ["all", *ids_of_book(), *(word for name in BOOKS[1:] for word in (name, *ids_of_book(name)))]
 
 
 class Profile(StrEnum):
@@ -37,41 +37,54 @@ def reproduce(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="'all', ids such as figure-2, table-1-a or finding, or a TOML file of experiments.",
+            help="'all', ids such as figure-2, table-1-a or finding; 'beyond', alone or before ids of the second "
+            "report; or a TOML file of experiments.",
             autocompletion=experiments,
         ),
     ] = None,
     profile: Annotated[Profile, typer.Option(help="Small sizes, or the paper's.")] = Profile.QUICK,
-    out: Annotated[Path, typer.Option(help="The folder of the report; runs in it are never run again.")] = Path(
-        "report"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the report, 'report' or 'report-beyond'; runs in it are never run again."),
+    ] = None,
     data_dir: Annotated[Path | None, typer.Option(help="The image files, if not in SEPARATRIX_DATA.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores if not given.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Name the experiments of both reports; run nothing.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Run the paper's experiments, or your own; write a report.
+    """Run the paper's experiments, those beyond it, or your own; write a report.
 
     Exit status 1 if a number that must come out exactly does not. An interrupted call continues where it was.
     """
     with plain_errors():
-        from separatrix.lab.book import paper_book, read_book
+        from separatrix.lab.book import our_book, read_book
         from separatrix.lab.reproduce import reproduce as run
+        from separatrix.lab.spec import BOOKS, PAPER
         from separatrix.reporting.table import render
 
         console = wide_console(quiet=json)
-        files = [Path(word) for word in what or () if word.endswith(".toml")]
+        if listed:
+            tables = [our_book(name).contents() for name in BOOKS]
+            for table in tables:
+                console.print(render(table), "")
+            if json:
+                show("", {"books": [{"title": t.title, "columns": t.columns, "rows": t.rows} for t in tables]}, json)
+            return
+        words = list(what or ())
+        name = words.pop(0) if words and words[0] in BOOKS else PAPER
+        files = [Path(word) for word in words if word.endswith(".toml")]
         if files and len(what or ()) > 1:
             raise ValueError(f"give one TOML file alone, got {' '.join(what or ())}.")
-        book = read_book(files[0]) if files else paper_book()
+        book = read_book(files[0]) if files else our_book(name)
         report = run(
             book,
-            ["all"] if files or not what else what,
+            ["all"] if files or not words else words,
             profile=profile,
-            out=out,
+            out=Path("report" if name == PAPER else f"report-{name}") if out is None else out,
             data_dir=None if data_dir is None else str(data_dir),
             workers=jobs,
             show=sys.stderr.isatty(),
-            theorems=not files and (not what or "all" in what),
+            theorems=name == PAPER and not files and (not words or "all" in words),
         )
         for table in report.tables:
             console.print(render(table), "")
@@ -91,6 +104,7 @@ COMMANDS: dict[Callable[..., Any], str] = {  # each with the examples at the end
     reproduce: examples(
         "separatrix reproduce",
         "separatrix reproduce figure-3 table-1-a --profile paper",
+        "separatrix reproduce beyond",
         "separatrix reproduce my.toml --out mine",
     ),
 }

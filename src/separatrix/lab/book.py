@@ -1,6 +1,7 @@
 """Experiments as data: one entry of a TOML file per figure and table, the paper's own in `paper.toml`.
 
-A file of one's own may name the data entries of the paper's. `[quick]` caps rows, budgets and seeds of that profile.
+What goes beyond the paper is in `beyond.toml`. That file and those of one's own may name the data entries of the
+paper's. `[quick]` caps rows, budgets, seeds and other whole numbers of that profile.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -21,24 +22,27 @@ from separatrix.lab.spec import (
     MADE,
     METRICS,
     NO_EXPERIMENT,
+    PAPER,
     Count,
     DataEntry,
     Experiment,
     Panel,
     Ratio,
-    paper_entries,
+    entries_of_book,
 )
 from separatrix.reporting.hints import did_you_mean
+from separatrix.reporting.table import Table
 from separatrix.walking.methods import TABLE, parse_method
 
 
 @dataclass(frozen=True)
 class Book:
-    """All entries of a file: data by name, experiments by id, and the caps of the quick profile."""
+    """All entries of a file: data by name, experiments by id, the caps of the quick profile, the report's title."""
 
     data: Mapping[str, DataEntry]
     experiments: Mapping[str, Experiment]
     quick: Mapping[str, int] = field(default_factory=dict)
+    title: str = "Experiments"
 
     def chosen(self, wanted: Iterable[str]) -> list[Experiment]:
         """The experiments of these ids; "all" is every one, and "figure-1" or "table" picks by the first words too."""
@@ -52,10 +56,19 @@ class Book:
             found |= {e.id: e for e in hits}
         return list(found.values())
 
+    def contents(self) -> Table:
+        """Its experiments by id."""
+        return Table(self.title, ("id", "kind", "title"), [(e.id, e.kind, e.title) for e in self.experiments.values()])
+
 
 def paper_book() -> Book:
     """The paper's own experiments."""
-    return parse_book(paper_entries(), "paper.toml")
+    return parse_book(entries_of_book(), f"{PAPER}.toml")
+
+
+def our_book(name: str) -> Book:
+    """One of our own files: the paper's, or what goes "beyond" it."""
+    return paper_book() if name == PAPER else parse_book(entries_of_book(name), f"{name}.toml", paper_book())
 
 
 def read_book(path: Path) -> Book:
@@ -82,7 +95,11 @@ def parse_book(entries: Mapping[str, Any], where: str, beside: Book | None = Non
     if not experiments:
         raise ValueError(f"{where} has no experiment: add an entry like [figure-a] with kind, title and panels.")
     quick = entries.get("quick", dict(beside.quick) if beside else {})
-    return Book(data, experiments, {str(k): _whole(v, f"{where}, [quick] {k}") for k, v in quick.items()})
+    caps = {str(k): _whole(v, f"{where}, [quick] {k}") for k, v in quick.items()}
+    title = entries.get("title", Book.title)
+    if not isinstance(title, str):
+        raise ValueError(f"{where}: title must be a str, got {title!r}.")
+    return Book(data, experiments, caps, title)
 
 
 def quick_book(book: Book) -> Book:
@@ -92,21 +109,21 @@ def quick_book(book: Book) -> Book:
     def capped(name: str, value: Any) -> Any:
         return min(value, caps[name]) if value is not None and name in caps else value
 
-    names = ("rows", "budget", "budget_below_10", "budget_below_1")
+    budgets = ("budget", "budget_below_10", "budget_below_1")
+    names = dict.fromkeys(IMAGES, ("rows", *budgets)) | dict.fromkeys(("planted", "overlap"), budgets)
     data = {}
     for key, m in book.data.items():
-        smaller = replace(m, **{name: capped(name, getattr(m, name)) for name in names if m.source in IMAGES})
+        smaller = replace(m, **{name: capped(name, getattr(m, name)) for name in names.get(m.source, ())})
         data[key] = replace(smaller, capped=smaller.rows != m.rows)
     experiments = {
         key: replace(
             e,
-            seeds=capped("seeds", e.seeds),
-            iterations=capped("iterations", e.iterations),
+            **{name: capped(name, getattr(e, name)) for name in caps if type(getattr(e, name, None)) is int},
             sizes=tuple(n for n in e.sizes if n <= caps.get("size", n)),
         )
         for key, e in book.experiments.items()
     }
-    return Book(data, experiments, caps)
+    return Book(data, experiments, caps, book.title)
 
 
 def _data_entry(name: str, entry: Any, where: str) -> DataEntry:
@@ -119,12 +136,29 @@ def _data_entry(name: str, entry: Any, where: str) -> DataEntry:
         raise ValueError(f'{where}: repeated must be "larger" or "smaller", got {known["repeated"]!r}.')
     if not 0 < known.get("fraction", 1.0) <= 1:
         raise ValueError(f"{where}: fraction must be in (0, 1], got {known['fraction']!r}.")
-    for key in ("rows", "repeat", "budget", "budget_below_10", "budget_below_1"):
+    for key in ("rows", "columns", "repeat", "budget", "budget_below_10", "budget_below_1"):
         if known.get(key) is not None:
             _whole(known[key], f"{where}, {key}")
     if len(known.get("classes", (0, 1))) != 2:
         raise ValueError(f"{where}: classes must be two class numbers, got {list(known['classes'])!r}.")
+    if not 0 < known.get("margin", 0.1) < 1:
+        raise ValueError(f"{where}: margin must be in (0, 1), a part of R, got {known['margin']!r}.")
+    if not 0 <= known.get("offset", 0.0) < inf:
+        raise ValueError(f"{where}: offset must be finite and not negative, got {known['offset']!r}.")
+    if not 0 < known.get("flipped", 0.1) < 1:
+        raise ValueError(f"{where}: flipped must be in (0, 1), got {known['flipped']!r}.")
+    if known["source"] == "listed" or "z" in known:
+        known["z"] = _rows(known.get("z", ()), where)
     return DataEntry(name=name, **known)
+
+
+def _rows(z: tuple[Any, ...], where: str) -> tuple[tuple[float, ...], ...]:
+    """Listed rows, of one column where they are numbers."""
+    rows = [tuple(row) if isinstance(row, list | tuple) else (row,) for row in z]
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) and isfinite(v) for row in rows for v in row)
+    if len(rows) < 2 or not numbers or len({len(row) for row in rows}) != 1 or not rows[0]:
+        raise ValueError(f"{where}: z must be a list of two or more rows of equally many numbers, got {list(z)!r}.")
+    return tuple(tuple(map(float, row)) for row in rows)
 
 
 def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str) -> Experiment:

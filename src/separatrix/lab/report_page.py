@@ -37,6 +37,12 @@ SECTIONS = (
     ("powers", "Between the two normalisations"),
     ("theory", "Theory beside measurement"),
     ("separability", "Separability"),
+    ("scoreboard", "Methods on one scoreboard"),
+    ("bias", "Implicit bias"),
+    ("bifurcation", "Cycles"),
+    ("chaos", "Chaos"),
+    ("limit", "The limit of large steps"),
+    ("networks", "Nonlinear models"),
 )
 
 

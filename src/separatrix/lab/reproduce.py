@@ -72,16 +72,17 @@ def reproduce(
     workers: int | None = None,
     show: bool = False,
     theorems: bool = False,
-    title: str = "From logistic regression to the perceptron: the experiments",
+    title: str | None = None,
 ) -> Report:
     """Run what is not yet run, then write `out`/index.html, and figures and tables beside it.
 
-    `theorems` adds the two theorems in numbers.
+    `theorems` adds the two theorems in numbers; `title` is the book's unless given.
     """
     if profile not in PROFILES:
         raise ValueError(f"unknown profile {profile!r}; profiles: {', '.join(PROFILES)}.")
     need_matplotlib()
     began = time.perf_counter()
+    title = book.title if title is None else title
     book = quick_book(book) if profile == "quick" else book
     chosen = book.chosen(wanted)
     found = available(data_dir)

@@ -22,7 +22,7 @@ from separatrix.data.memory import HeldRows, hold
 from separatrix.datasets import load
 from separatrix.datasets.rows import Scale, mean_and_deviation, standardised
 from separatrix.lab.spec import IMAGES, MADE, DataEntry
-from separatrix.theory import two_samples, worst_case
+from separatrix.theory import planted, two_samples, worst_case
 
 DIGITS = (7, 8)
 
@@ -84,6 +84,15 @@ def chosen_rows(entry: DataEntry, seed: int | None, data_dir: str | None = None)
     if entry.source == "two-samples":
         X, y = two_samples()
         return Sample(X, y, None)
+    if entry.source == "listed":
+        return listed(np.array(entry.z))
+    if entry.source in ("planted", "overlap"):
+        X, y = planted_in_units(entry.rows or 100, entry.columns or 10, entry.margin, entry.offset, seed or 0)
+        if entry.source == "planted":
+            return Sample(X, y, None)
+        turned = np.random.default_rng([seed or 0, 1]).permutation(len(y))[: max(1, round(entry.flipped * len(y)))]
+        y[turned] *= -1
+        return Sample(X, y, None)
     X, y = everything(entry.source, entry.classes, entry.scaling, entry.target, data_dir)
     n = len(y)
     if entry.repeat > 1 or entry.fraction < 1:  # those of theory.imbalanced
@@ -100,6 +109,26 @@ def chosen_rows(entry: DataEntry, seed: int | None, data_dir: str | None = None)
         return Sample(chosen, labels, None)
     often = labels.max() if entry.repeated == "larger" else labels.min()
     return Sample(chosen, labels, np.where(labels == often, float(entry.repeat), 1.0))
+
+
+def listed(Z: NDArray[np.float64]) -> Sample:
+    """The rows z_i = y_i a_i as they are; every other one has label -1, so that there are two classes."""
+    y = np.where(np.arange(len(Z)) % 2, -1, 1)
+    return Sample(y[:, None] * Z, y, None)
+
+
+def planted_in_units(
+    n: int, d: int, margin: float, offset: float, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """`theory.planted` in units of its longest row, so that R = 1, with a planted margin of `margin` at least.
+
+    With Z = Z_0 + m uᵀ, rows of length at most ‖z_i‖ + m: m = margin·(max ‖z_i‖ + m) is enough.
+    """
+    X, y, u = planted(n, d, margin=1e-9, offset=offset * d**0.5, random_state=seed)
+    Z = y[:, None] * X
+    Z += margin / (1 - margin) * np.linalg.norm(Z, axis=1).max() * u
+    Z /= np.linalg.norm(Z, axis=1).max()
+    return y[:, None] * Z, y
 
 
 @lru_cache(maxsize=2)

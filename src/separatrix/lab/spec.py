@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from importlib.resources import files
 from math import inf, isinf
 from pathlib import Path
@@ -20,19 +21,21 @@ from separatrix.walking.methods import TABLE
 METRICS = ("accuracy", "errors", "loss", "grad_norm", "theta_norm", "min_margin")
 STEP_SIZES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 IMAGES = ("mnist", "fashion-mnist", "cifar-10", "eurosat")
-MADE = ("digits", "worst-case", "worst-case-weighted", "two-samples")
+MADE = ("digits", "worst-case", "worst-case-weighted", "two-samples", "planted", "overlap", "listed")
 CHECKS = ("step-sizes", "limit", "ahead")  # that a figure's claim can be held against
-NO_EXPERIMENT = ("data", "quick")  # names of a file's other entries
+NO_EXPERIMENT = ("title", "data", "quick")  # names of a file's other entries
+PAPER = "paper"
+BOOKS = (PAPER, "beyond")  # our own files of experiments, NAME.toml
 
 
-def paper_entries() -> dict[str, Any]:
-    """The paper's own entries as its file has them, not yet checked."""
-    return tomllib.loads((files("separatrix.lab") / "paper.toml").read_text(encoding="utf-8"))
+def entries_of_book(name: str = PAPER) -> dict[str, Any]:
+    """The entries of one of our own files, not yet checked."""
+    return tomllib.loads((files("separatrix.lab") / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def paper_ids() -> list[str]:
-    """The ids of the paper's experiments; nothing that runs them is loaded for it."""
-    return [key for key in paper_entries() if key not in NO_EXPERIMENT]
+def ids_of_book(name: str = PAPER) -> list[str]:
+    """The ids of its experiments; nothing that runs them is loaded for it."""
+    return [key for key in entries_of_book(name) if key not in NO_EXPERIMENT]
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,14 @@ class DataEntry:
     """Where rows come from, and how long a run on them may take.
 
     source : a data set of `separatrix.datasets`, "digits", "worst-case" (or -weighted: equal rows once, with their
-        number as weight), "two-samples", or a file
+        number as weight), "two-samples", "planted" (random rows that a known vector separates), "overlap" (the same
+        with labels turned round), "listed" (the rows of `z`), or a file
     target : the label column, where `source` is a table
-    rows : the first so many, or with a seed so many at random; all when not given
+    rows : the first so many, or with a seed so many at random; all when not given. Of made data: how many are made
+    columns, margin, offset, flipped : of planted data, whose seed is the job's: d; the planted margin as a part of
+        R = 1; the length of a vector common to all a_i, in units of the rest's (it makes runs long); and the share of
+        labels turned round in "overlap"
+    z : the rows z_i = y_i a_i themselves, where they are listed
     scaling : of pixels, as in `datasets.load`: "signed", "unit", "standard" or "standard-pair"
     fraction, repeat : the appendix's imbalance: keep this part of all rows, then take one class so many times,
     repeated : that class, "larger" or "smaller" by its number
@@ -61,6 +69,11 @@ class DataEntry:
     target: str | None = None
     classes: tuple[int, int] | None = None
     rows: int | None = None
+    columns: int | None = None
+    margin: float = 0.1
+    offset: float = 0.0
+    flipped: float = 0.1
+    z: tuple[tuple[float, ...], ...] = ()
     scaling: Scale = "signed"
     fraction: float = 1.0
     repeat: int = 1
@@ -84,11 +97,19 @@ class DataEntry:
         """What is read, as a folder's name; runs on the same rows share it, whatever the entry is called."""
         words = [Path(self.source).stem if self.source not in (*IMAGES, *MADE) else self.source]
         words += [str(c) for c in self.classes or ()]
-        words += [str(self.rows) if self.rows else "all", self.scaling]
+        words += [str(self.rows) if self.rows else "all", *(self.made.values() or [self.scaling])]
         words += [f"{self.fraction:g}-{self.repeated}-x{self.repeat}"] if self.repeat > 1 or self.fraction < 1 else []
         words += [] if self.shuffle is None else [f"order-{self.shuffle}"]
         words += [self.digest] if self.digest else []
         return "-".join("".join(c if c.isalnum() or c in ".-" else "_" for c in word) for word in words)
+
+    @property
+    def made(self) -> dict[str, str]:
+        """What else made rows depend on, in words that tell any two apart."""
+        listed = {"z": blake2b(repr(self.z).encode(), digest_size=6).hexdigest()}
+        planted = {"columns": f"x{self.columns or 10}", "margin": f"{self.margin:g}", "offset": f"{self.offset:g}"}
+        overlap = planted | {"flipped": f"flipped-{self.flipped:g}"}
+        return {"listed": listed, "planted": planted, "overlap": overlap}.get(self.source, {})
 
     def limit(self, step_size: float) -> int:
         """Iterations that a run with this step size may take."""

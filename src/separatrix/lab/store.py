@@ -40,6 +40,7 @@ class Job:
     method, step_size : where the work has them
     limit : iterations at most
     power : of a tempered method
+    options : what else the work depends on, in words that can be part of a file's name
     """
 
     kind: str
@@ -49,15 +50,17 @@ class Job:
     step_size: float = inf
     limit: int = 0
     power: float | None = None
+    options: str = ""
 
     @property
     def name(self) -> str:
         """The file's name without its suffix."""
+        end = f"-{self.options}" if self.options else ""
         if not self.method:
-            return self.kind
+            return self.kind + end
         run = self.method if np.isinf(self.step_size) else f"{self.method}-{self.step_size:g}"
         run += "" if self.power is None else f"-p{self.power:g}"
-        return run if self.kind == "walk" else f"{self.kind}-{run}"
+        return (run if self.kind == "walk" else f"{self.kind}-{run}") + end
 
     @property
     def place(self) -> Path:
@@ -69,17 +72,20 @@ class Job:
         rows = asdict(self.data)
         kept = ("target", "classes", "rows", "scaling", "fraction", "repeat", "repeated")
         source = rows["digest"] or rows["source"]
-        order = {} if self.data.shuffle is None else {"shuffle": self.data.shuffle}  # absent from older results
+        order: dict[str, Any] = {} if self.data.shuffle is None else {"shuffle": self.data.shuffle}
+        made = {name: rows[name] for name in self.data.made}  # these three are absent from older results
+        options = {"options": self.options} if self.options else {}
         step = "inf" if np.isinf(self.step_size) else float(self.step_size).hex()
         power = {} if self.power is None else {"power": float(self.power).hex()}
         return {
             "format": FORMAT,
             "kind": self.kind,
-            "data": {"source": source} | {name: rows[name] for name in kept} | order,
+            "data": {"source": source} | {name: rows[name] for name in kept} | order | made,
             "seed": self.seed,
             "method": self.method,
             "step size": step,
             **power,
+            **options,
         }
 
 

@@ -13,6 +13,7 @@ from separatrix.lab.kinds import (
     counts,
     curves,
     growth,
+    limit,
     orders,
     powers,
     ranks,
@@ -39,6 +40,7 @@ KINDS: dict[str, Kind] = {
         growth.KIND,
         theory.KIND,
         verdict.KIND,
+        limit.KIND,
     )
 }
 

@@ -8,7 +8,7 @@ from math import inf, isinf
 
 from separatrix.lab.jobs import Work
 from separatrix.lab.results import Results, Shown
-from separatrix.lab.spec import IMAGES, DataEntry, Experiment
+from separatrix.lab.spec import IMAGES, MADE, DataEntry, Experiment
 from separatrix.lab.store import Job, Result
 from separatrix.reporting.table import Row, Table
 from separatrix.walking.methods import TABLE
@@ -96,6 +96,8 @@ SCALINGS = {
 
 def rows_in_words(entry: DataEntry, seeds: int = 0) -> str:
     """Which rows were taken, and how they were scaled."""
+    if entry.source in MADE and entry.made:
+        return made_in_words(entry, seeds)
     scaled = f", {SCALINGS[entry.scaling]}" if entry.source in (*IMAGES, "digits") else ""
     drawn = f"drawn at random, seeds 0 to {seeds - 1}" if seeds else "drawn at random, seed 0"
     if entry.repeat > 1 or entry.fraction < 1:
@@ -105,6 +107,24 @@ def rows_in_words(entry: DataEntry, seeds: int = 0) -> str:
         return f"{f'{entry.rows:,}' if entry.rows else 'half of all'} rows {drawn}{scaled}"
     first = f"the first {entry.rows:,} rows in file order" if entry.rows else "all rows in file order"
     return first + (" (its classes alternate)" if entry.source == "eurosat" else "") + scaled
+
+
+def made_in_words(entry: DataEntry, seeds: int) -> str:
+    """How rows that were made were made."""
+    if entry.source == "listed":
+        some = ", ".join(one_row(row) for row in entry.z[:8])
+        return f"{len(entry.z)} rows, z = {some}{', …' if len(entry.z) > 8 else ''}"
+    drawn = f"seeds 0 to {seeds - 1}" if seeds else "seed 0"
+    turned = f", {100 * entry.flipped:g} % of the labels turned round" if entry.source == "overlap" else ""
+    common = f", plus {entry.offset:g} times their length in a common direction" if entry.offset else ""
+    size = f"{entry.rows or 100} x {entry.columns or 10}"
+    return f"{size}, planted with a margin of {entry.margin:g} R, R = 1{common}{turned}, {drawn}"
+
+
+def one_row(row: tuple[float, ...]) -> str:
+    """A row as one writes it."""
+    numbers = ", ".join(f"{value:g}" for value in row)
+    return numbers if len(row) == 1 else f"({numbers})"
 
 
 def rows_caption(entries: Iterable[DataEntry], seeds: int = 0) -> str:
