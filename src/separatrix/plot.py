@@ -84,6 +84,10 @@ class Walked(Protocol):
         """γ."""
 
     @property
+    def scheduled(self) -> bool:
+        """Whether γ is that of t = 0 alone."""
+
+    @property
     def separated(self) -> bool:
         """Whether the last iterate separates."""
 
@@ -331,7 +335,9 @@ def _names(runs: Sequence[Walked], metric: str) -> list[str]:
     """Method and step size; the loss too where two kinds of it are side by side."""
     kinds = {run.trace.loss_name for run in runs}
     told = metric == "loss" and len(kinds) > 1
-    return [name_of(run.method, run.step_size) + (f" ({run.trace.loss_name})" if told else "") for run in runs]
+    plain = [name_of(run.method, run.step_size) for run in runs]
+    names = [name.replace("γ =", "γ₀ =") if run.scheduled else name for name, run in zip(plain, runs, strict=True)]
+    return [name + (f" ({run.trace.loss_name})" if told else "") for name, run in zip(names, runs, strict=True)]
 
 
 def _colours(runs: Sequence[Walked]) -> list[Any]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 SETS = ("avx512", "avx2", "baseline")  # the widest first
 SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
-FACE = 3  # the library's number of it, in records.hpp, is the same
+FACE = 4  # the library's number of it, in records.hpp, is the same
 POINTER, WHOLE, REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 LETTERS = {"p": POINTER, "i": WHOLE, "d": REAL, "": None}
 
@@ -113,7 +113,8 @@ class Stepper(Record):
         *((name, POINTER) for name in ("phi", "base", "step", "total")),
         ("D", WHOLE),
         *((name, REAL) for name in ("gamma", "power")),
-        *((name, WHOLE) for name in ("t", "k", "safe", "patience", "errors")),
+        ("factors", POINTER),
+        *((name, WHOLE) for name in ("first", "held", "t", "k", "safe", "patience", "errors")),
         *((name, REAL) for name in ("low", "stride", "length", "horizon")),
         *(
             (name, WHOLE)

@@ -5,7 +5,7 @@
 
 using i64 = int64_t;
 
-constexpr i64 FACE = 3;  // of the library; one more with every change of an entry or a record
+constexpr i64 FACE = 4;  // of the library; one more with every change of an entry or a record
 
 constexpr i64 BLOCK = 512;  // rows in a block of the canonical sum
 constexpr i64 GROUP = 64;   // blocks in a group, groups in a group of the next level
@@ -54,6 +54,8 @@ struct Stepper {
     void *total;              // Σ w_i z_i, and behind it Σ w_i
     i64 D;
     double gamma, power;  // power: p
+    const double *factors;  // γ_t/γ_0 for the `held` updates from t = first on; none where the step size is one
+    i64 first, held;
     i64 t, k;            // updates made; steps taken from base
     i64 safe, patience;  // the wrong set is known not to change before k reaches `safe`; look again from `patience` on
     i64 errors;

@@ -1,7 +1,7 @@
 // The one stepper: evaluate, step, jump. Rows in memory answer its questions here (`local.hpp`); for rows elsewhere it
 // ends with the question, and is called again with the answer.
 //
-//   Φ⁺ = Φ + (unit/N) Σ w_i z_i
+//   Φ⁺ = Φ + (γ_t/γ_0) (unit/N) Σ w_i z_i
 //
 // At γ = ∞ the step is the same while the wrong set is: Φ = base + k step, in one expression, so that the bits do not
 // depend on where a stretch was interrupted.
@@ -44,12 +44,13 @@ template <class A> A divisor(double gamma, double p, double low, A W) {
     return N * exponential<A>(zero + A(p) * shift)[0];
 }
 
-// step = unit/N Σ w_i z_i = W^(p-1) Σ w_i z_i: the plain sum at p = 1, where Φ counts in n-ths, their mean at p = 0.
+// step = f unit/N Σ w_i z_i = f W^(p-1) Σ w_i z_i: the plain sum at p = 1, where Φ counts in n-ths, their mean at p = 0.
 template <class A> void new_step(Stepper &s) {
     const A *total = static_cast<A *>(s.total);
     A *step = static_cast<A *>(s.step);
     const A N = divisor<A>(s.gamma, s.power, s.low, total[s.D]);
-    for (i64 k = 0; k < s.D; k++) step[k] = total[k] / N;
+    const A f = s.factors ? A(s.factors[s.t - s.first]) : A(1);  // γ_t/γ_0
+    for (i64 k = 0; k < s.D; k++) step[k] = total[k] / N * f;
     std::memcpy(s.base, s.phi, sizeof(A) * s.D);
     s.k = s.safe = 0;
     s.patience = FIRST_LOOK;

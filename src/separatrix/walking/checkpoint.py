@@ -10,6 +10,7 @@ import json
 import os
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import inf, prod
@@ -25,6 +26,7 @@ from separatrix.data.rows import Rows, Vector
 from separatrix.walking.engines import Engine, Gram, choose
 from separatrix.walking.engines.saved import check_state
 from separatrix.walking.methods import Plan
+from separatrix.walking.own import described
 from separatrix.walking.trace import WHOLE, Recorder
 
 FORMAT = "separatrix checkpoint 3"
@@ -33,11 +35,15 @@ UNREADABLE = (*NOT_NPY, zipfile.BadZipFile, zlib.error, OSError, AttributeError,
 HEADER = 1 << 16  # bytes of the header at most
 BESIDE = ("header", "trace", "seconds")  # the arrays that are not the engine's
 AT_ONCE = 1 << 12  # rows of the trace
+SAMPLE = (*range(64), *(1 << k for k in range(6, 21)))  # the t whose step sizes tell one schedule from another
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """Where and how often `solve` saves a run that it can continue from.
+
+    A file belongs to one run: data, method and options are compared, a schedule of step sizes by its values at t = 0 to
+    63 and at the powers of two up to 2^20, a method of your own by its class's name and its attributes, not its code.
 
     Parameters
     ----------
@@ -80,6 +86,8 @@ def describe(
         "method": method.name,
         "step size": float(method.gamma).hex(),
         "power": float(method.power).hex(),
+        "schedule": None if method.schedule is None else sampled(method.schedule),
+        "own method": None if method.own is None else described(method.own),
         "order": method.order,
         "engine": name,
         "arithmetic": arithmetic,
@@ -91,6 +99,18 @@ def describe(
         "record": recorder.record,
         "trace": list(recorder.names),
     }
+
+
+def sampled(schedule: Callable[[int], float]) -> str:
+    """A digest of γ_t at t = 0 … 63 and the powers of two up to 2^20; where a schedule ends, it has none."""
+    digest = blake2b(digest_size=16)
+    for t in SAMPLE:
+        try:
+            value = float(schedule(t)).hex()
+        except Exception:  # a list's end, an overflow: the run complains if it gets there
+            value = "none"
+        digest.update(f"{t} {value};".encode())
+    return digest.hexdigest()
 
 
 @dataclass

@@ -190,7 +190,7 @@ class Walk:
         return self.recorder.next_after(self.engine.epoch if self.recorder.record == "epoch" else last)
 
     def _iterate(self) -> Iterate:
-        iterate = Iterate(self.engine, self.method, self.rows)
+        iterate = Iterate(self.engine, self.method, self.rows, self.seconds)
         self.shown.add(iterate)
         return iterate
 
@@ -201,6 +201,7 @@ class Walk:
         if "sharpness" in self.recorder.names and self.rows.whole is not None:
             Phi = self.engine.phi() * (unit_of(self.rows, self.method) / self.rows.scale)
             curve = sharpness_at(self.rows.whole.sheet(), rule_of(self.rows, self.method), Phi)
+            iterate.sharpness = curve
         self.recorder.add(iterate.t, iterate.measure, self.seconds, curve)
         return iterate
 
@@ -239,4 +240,5 @@ class Walk:
             trace=self.recorder.trace("perceptron loss" if isinf(self.method.gamma) else "logistic loss"),
             stats=engine.stats(),
             ties=None if engine.tie is None else Tie(*engine.tie),
+            scheduled=self.method.schedule is not None,
         )

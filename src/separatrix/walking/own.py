@@ -40,7 +40,7 @@ def exp(x: ArrayLike) -> Vector:
     Returns
     -------
     ndarray
-        exp(x), at most one unit in the last place off.
+        The exponentials, at most one unit in the last place off.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class Method:
         Returns
         -------
         float
-            N, finite and positive.
+            The value of N, finite and positive.
         """
         return float(at.n**self.power * at.W ** (1.0 - self.power))
 
@@ -158,7 +158,7 @@ class Method:
         Returns
         -------
         float
-            γ_t, finite and positive; that of t = 0 is the run's `step_size`, the unit of φ.
+            The value γ_t, finite and positive; that of t = 0 is the run's `step_size`, the unit of φ.
         """
         return self.gamma
 
@@ -197,10 +197,34 @@ class Method:
 
 
 class At:
-    """An iterate as a method's `step` and `normaliser` see it, for as long as they run.
+    """An iterate as the `step` and `normaliser` of a `Method` see it, for as long as they run.
 
-    t, n = Σ s_i, W = Σ s_i w_i, step_size γ_t, theta, x = Zθ, w (s_i w_i), s, memory; `pull` and `margins`. Vectors are
-    copies.
+    Rows of weight 0 are left out. Vectors are copies.
+
+    Attributes
+    ----------
+    t : int
+        Updates made.
+    n : float
+        Σ s_i, the number of rows where they have no sample weights.
+    W : float
+        Σ s_i w_i.
+    step_size : float
+        γ_t.
+    theta : ndarray
+        θ_t; the last entry is the intercept's, if there is one.
+    x : ndarray
+        The margins x_i = z_iᵀθ_t.
+    w : ndarray
+        The weights s_i w_i, where the w_i are those that `weights` gave.
+    s : ndarray
+        The sample weights s_i.
+    memory : dict of str to ndarray
+        What `memory` began and `step` left there; entries may be replaced.
+
+    See Also
+    --------
+    Method : Whose functions are given this.
     """
 
     def __init__(self, run: Definition) -> None:
@@ -241,7 +265,18 @@ class At:
         return float(definition.sum_rows(np.ones((len(w), 1)), w)[0])
 
     def pull(self, c: ArrayLike) -> Vector:
-        """Σ c_i z_i, in the canonical order of sums (rule 3)."""
+        """The sum Σ c_i z_i, in the canonical order.
+
+        Parameters
+        ----------
+        c : array-like
+            One number for each row.
+
+        Returns
+        -------
+        ndarray
+            As many numbers as θ has.
+        """
         run = self._run
         full = np.zeros_like(run.s)
         full[run.kept] = c
@@ -249,7 +284,18 @@ class At:
         return out if run.bias else out[:-1]
 
     def margins(self, theta: ArrayLike) -> Vector:
-        """Zθ at any θ (rule 2)."""
+        """The margins Zθ at any θ.
+
+        Parameters
+        ----------
+        theta : array-like
+            As many numbers as θ has.
+
+        Returns
+        -------
+        ndarray
+            One number for each row.
+        """
         run = self._run
         Phi = np.zeros_like(run.Phi)
         Phi[: run.entries] = theta

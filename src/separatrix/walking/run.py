@@ -60,7 +60,7 @@ class Run:
     method : str
         The method's name.
     step_size : float
-        The step size γ; ∞ for the perceptrons.
+        The step size γ; ∞ for the perceptrons. Where step sizes vary, that of t = 0, the unit of φ.
     status : Status
         How it ended, with a sentence in `status.message`.
     separated : bool
@@ -89,6 +89,8 @@ class Run:
         At step size ∞ the first iterate after the first step at which a row lay exactly on the hyperplane, and the
         row; None if there was none, and for other methods. From a tie on, a finite step size may go elsewhere, however
         large: the paper's assumption of a non-degenerate data set excludes them.
+    scheduled : bool
+        Whether a schedule gave the step sizes.
     """
 
     method: str
@@ -106,10 +108,12 @@ class Run:
     stats: dict[str, int] = field(repr=False)
     power: float = 1.0
     ties: Tie | None = None
+    scheduled: bool = False
 
     def __str__(self) -> str:
         step = f", power {self.power:g}" if self.method.startswith(TEMPERED) else ""
         step += "" if isinf(self.step_size) else f", step size {self.step_size:g}"
+        step += " at first" if self.scheduled else ""
         return (
             f"{self.method}{step}: {self.status} after {self.n_iter:,} iterations "
             f"({self.engine} engine, {self.seconds:.3g} s): {self.status.message}."
@@ -138,7 +142,7 @@ class Run:
 
 
 class Iterate:
-    """One iterate of a run, as `stop` and `callback` see it.
+    """One iterate of a run, as `stop` and `callback` of `solve` see it; it has what a row of the trace has, and θ.
 
     It can be kept: its numbers are those of this t, whenever they are asked for. Nothing is computed for one that
     nobody keeps and nobody asks.
@@ -148,21 +152,52 @@ class Iterate:
     t : int
         Updates made.
     phi : ndarray
-        φ_t = θ_t/γ.
+        φ_t = θ_t/γ, with γ the run's `step_size`.
     theta : ndarray
-        θ_t, or φ_t at step size ∞.
+        θ_t, or φ_t at step size ∞ (the last entry is the intercept's, if there is one).
     bias : float
-        The value of the intercept's constant column, 0 without one.
-    measure : Measure
-        Errors, accuracy, loss, grad_norm, theta_norm and min_margin.
+        The value of the intercept's constant column, 0 without one: a row's score is a·θ[:-1] + bias θ[-1].
     errors : int
         Rows on the wrong side.
+    accuracy : float
+        The share of rows, by weight, on the right side.
+    loss : float
+        The mean of log(1 + exp(-z_iᵀθ)), or the perceptron loss at step size ∞.
+    grad_norm : float
+        ‖(1/n) Σ w_i z_i‖, never the normalised step.
+    theta_norm : float
+        ‖θ‖.
+    min_margin : float
+        The smallest z_iᵀθ/‖θ‖, NaN at θ = 0.
+    seconds : float
+        Time spent up to it.
+    sharpness : float or None
+        λ_max of the Hessian, where it was asked for and the iterate is recorded.
+    iteration : int
+        The same as t.
+    measure : Measure
+        The numbers from `errors` to `min_margin` in one record.
+    margins : ndarray
+        z_iᵀθ of every row (z_iᵀφ at step size ∞), by direct products when asked for, while the rows are open.
+
+    See Also
+    --------
+    Trace : The same numbers of all recorded iterates.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> kept = []
+    >>> run = sx.solve(*sx.two_samples(), step_size=10.0, callback=kept.append, record="all")
+    >>> [(at.t, at.errors) for at in kept]
+    [(0, 2), (1, 1), (2, 0)]
     """
 
-    def __init__(self, engine: Engine, method: Plan, rows: Rows) -> None:
+    def __init__(self, engine: Engine, method: Plan, rows: Rows, seconds: float = 0.0) -> None:
         self._engine: Engine | None = engine
         self._method, self._rows = method, rows
-        self.t = engine.t
+        self.t, self.seconds = engine.t, seconds
+        self.sharpness: float | None = None
         self.bias = rows.bias
         self._phi: Vector | None = None
         self._measure: Measure | None = None
@@ -186,7 +221,7 @@ class Iterate:
 
     @property
     def phi(self) -> Vector:
-        """φ_t = θ_t/γ."""
+        """The iterate over the step size, φ_t = θ_t/γ."""
         if self._engine is not None:
             return self._take_phi(self._engine)
         assert self._phi is not None, "an iterate lets go of its engine only with φ in hand"
@@ -194,12 +229,17 @@ class Iterate:
 
     @property
     def theta(self) -> Vector:
-        """θ_t (φ_t at step size ∞)."""
+        """The iterate θ_t (φ_t at step size ∞)."""
         return times(self._method.gamma, self.phi)
 
     @property
+    def iteration(self) -> int:
+        """Updates made, t."""
+        return self.t
+
+    @property
     def measure(self) -> Measure:
-        """Errors, accuracy, loss, grad_norm, theta_norm and min_margin."""
+        """Errors, accuracy, loss, grad_norm, theta_norm and min_margin, in one record."""
         if self._engine is not None:
             return self._take_measure(self._engine)
         assert self._measure is not None, "an iterate lets go of its engine only with its numbers in hand"
@@ -209,6 +249,38 @@ class Iterate:
     def errors(self) -> int:
         """Rows on the wrong side."""
         return self.measure.errors
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows, by weight, on the right side."""
+        return self.measure.accuracy
+
+    @property
+    def loss(self) -> float:
+        """The mean of log(1 + exp(-z_iᵀθ)), or the perceptron loss at step size ∞."""
+        return self.measure.loss
+
+    @property
+    def grad_norm(self) -> float:
+        """‖(1/n) Σ w_i z_i‖, never the normalised step."""
+        return self.measure.grad_norm
+
+    @property
+    def theta_norm(self) -> float:
+        """‖θ‖."""
+        return self.measure.theta_norm
+
+    @property
+    def min_margin(self) -> float:
+        """The smallest z_iᵀθ/‖θ‖, NaN at θ = 0."""
+        return self.measure.min_margin
+
+    @property
+    def margins(self) -> Vector:
+        """Margins z_iᵀθ of every row (z_iᵀφ at step size ∞), by direct products when asked for, while the rows are open."""
+        phi = self.phi
+        full = phi if self.bias else np.append(phi, 0.0)
+        return times(self._method.gamma, self._rows.margins(full) * self._rows.scale)
 
 
 Stop = Literal["separated"] | Callable[[Iterate], Any] | None

@@ -33,6 +33,7 @@ from separatrix.walking.engines.base import (
     unit_step,
     unshift,
 )
+from separatrix.walking.engines.schedule import walk_on
 from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
@@ -125,7 +126,8 @@ class DirectEngine:
         end = self.t + int(min(steps, max(epoch - self.t, 0)))
         if over_at_once(self, end, stop):
             return
-        library().walk(ctypes.byref(self.c), ctypes.byref(self.local), end, stop, self.short)
+        c, local, lib = ctypes.byref(self.c), ctypes.byref(self.local), library()
+        walk_on(self.c, self.method, lambda upto: lib.walk(c, local, upto, stop, self.short), end, stop)
 
     @property
     def last_step(self) -> Vector:

@@ -34,6 +34,7 @@ from separatrix.walking.engines.base import (
     unit_step,
     unshift,
 )
+from separatrix.walking.engines.schedule import walk_on
 from separatrix.walking.methods import Plan
 from separatrix.walking.trace import Measure
 
@@ -143,10 +144,15 @@ class ShardedEngine(_Sharded):
 
     def advance(self, steps: int, stop: bool, epoch: float = inf) -> None:
         """Up to `steps` updates, `epoch` in all; with `stop`, none once no row is wrong."""
-        c, end = self.c, self.t + int(min(steps, max(epoch - self.t, 0)))
-        c.answered = 0
+        end = self.t + int(min(steps, max(epoch - self.t, 0)))
         if over_at_once(self, end, stop):
             return
+        walk_on(self.c, self.method, lambda upto: self._walk(upto, stop), end, stop)
+
+    def _walk(self, end: int, stop: bool) -> None:
+        """The stepper, up to update `end`; its questions go to the shards."""
+        c = self.c
+        c.answered = 0
         while (question := core().walk(ctypes.byref(c), None, end, stop, 0)) != DONE:
             if question == EVALUATE:
                 self._evaluate()
