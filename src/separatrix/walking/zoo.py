@@ -215,12 +215,15 @@ class GrowingStepsGD(Method):
         return floor(((self.R / self.mu) ** 2 + 0.5) * ((y + 2) ** 3 - 8) / 3) + 1.0
 
 
+Bounded = NormalizedExpGD | RiskAdaptiveGD | DualMomentumGD | SmoothPerceptron | SignGD | GrowingStepsGD
+
+
 def least(c: float, k: int) -> float:
     """The least whole T ≥ 1 with T(T + k) > c."""
     return floor((sqrt(k * k + 4 * c) - k) / 2) + 1.0
 
 
-def each(n: int, R: float, mu: float, *, R_sum: float) -> list[Method]:
+def each(n: int, R: float, mu: float, *, R_sum: float) -> list[Bounded]:
     """One of each, with the step size that its bound asks for.
 
     Parameters

@@ -18,6 +18,7 @@ from separatrix.lab.kinds import (
     powers,
     ranks,
     scalings,
+    scoreboard,
     theory,
     verdict,
     wins,
@@ -40,6 +41,7 @@ KINDS: dict[str, Kind] = {
         growth.KIND,
         theory.KIND,
         verdict.KIND,
+        scoreboard.KIND,
         limit.KIND,
     )
 }
