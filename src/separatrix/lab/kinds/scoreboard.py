@@ -85,6 +85,8 @@ class Known:
 def known(sample: Sample) -> Known:
     """Of these rows; all jobs on them ask."""
     found = max_margin(sample.X, sample.y, rtol=1e-6)
+    if not found.lower > 0:
+        raise ValueError(f"the scoreboard takes rows that can be separated; on these μ is at least {found.lower:g} only.")
     rows = sample.problem
     right = np.where(np.asarray(sample.y) == rows.classes[1], 1, -1)
     widest = (right * (sample.X @ found.theta)).min() / abs(found.theta).max()  # of the widest in the usual norm
@@ -158,7 +160,8 @@ class Score:
     @property
     def label(self) -> str:
         """The method with its step size in units of 1/R²."""
-        return ZOO.get(self.method, name_of(self.method, inf)) + ("" if isinf(self.scaled) else f", γR² = {self.scaled:g}")
+        name = ZOO.get(self.method, name_of(self.method, inf))
+        return name if isinf(self.scaled) else f"{name}, γR² = {self.scaled:g}"
 
     @property
     def iterations(self) -> float:
