@@ -38,7 +38,8 @@ CLASSES = {name: getattr(separatrix, name) for name in separatrix.__all__ if ins
 CLASSIFIERS = [name for name, cls in CLASSES.items() if issubclass(cls, BaseEstimator)]
 WITH_EXAMPLES = [
     *("solve", "separate", "max_margin", "diagnose", "verify", "save_proof", "load_proof"),
-    *("Method", "Iterate", "exp", "bounds", "planted", "worst_case", "two_samples", "imbalanced", "Trace", "Checkpoint", "Gram"),
+    *("Method", "Iterate", "exp"),
+    *("bounds", "planted", "worst_case", "two_samples", "imbalanced", "Trace", "Checkpoint", "Gram"),
     *CLASSIFIERS,
 ]
 METHODS = [

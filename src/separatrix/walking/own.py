@@ -97,7 +97,7 @@ class Method:
     ...         return x < 1
     >>> run = sx.solve(*sx.two_samples(), Hinge(gamma=0.5))
     >>> run.method, run.n_iter, run.separated
-    ('hinge', 3, True)
+    ('hinge', 2, True)
     """
 
     name: str = "method"

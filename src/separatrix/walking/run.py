@@ -178,7 +178,7 @@ class Iterate:
     measure : Measure
         The numbers from `errors` to `min_margin` in one record.
     margins : ndarray
-        z_iᵀθ of every row (z_iᵀφ at step size ∞), by direct products when asked for, while the rows are open.
+        z_iᵀθ of every row (z_iᵀφ at step size ∞), computed when asked for, while the rows are open.
 
     See Also
     --------
@@ -277,10 +277,10 @@ class Iterate:
 
     @property
     def margins(self) -> Vector:
-        """Margins z_iᵀθ of every row (z_iᵀφ at step size ∞), by direct products when asked for, while the rows are open."""
-        phi = self.phi
-        full = phi if self.bias else np.append(phi, 0.0)
-        return times(self._method.gamma, self._rows.margins(full) * self._rows.scale)
+        """Margins z_iᵀθ of every row (z_iᵀφ at step size ∞), computed when asked for, while the rows are open."""
+        theta = self.theta
+        with np.errstate(over="ignore", under="ignore"):
+            return self._rows.margins(theta if self.bias else np.append(theta, 0.0)) * self._rows.scale
 
 
 Stop = Literal["separated"] | Callable[[Iterate], Any] | None
