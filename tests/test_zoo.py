@@ -199,6 +199,29 @@ def test_its_divisor_is_between_that_of_normalized_lr_gd_and_n_times_that():
         assert N / 50 <= W <= N * (1 + 1e-14)
 
 
+@pytest.mark.parametrize("scaled", [1.0, 30.0, 1e3, 1e6])
+def test_each_line_of_its_proof_holds_at_every_step(scaled):
+    for seed in range(40, 60):
+        one = problem(seed)
+        n, many, steps = one.n, 1 + log(2 * one.n), []
+
+        def look(at, one=one, n=n, many=many, steps=steps):
+            x = one.Z @ at.theta
+            if (x > 0).all():
+                return True
+            w, N = 1 / (1 + np.exp(np.clip(x, -700, 700))), n * one_minus_mean(x, np.full(n, 1 / n))
+            c = w.sum() / N
+            assert 1 / n - 1e-12 <= c <= 1 + 1e-12
+            assert w @ x / N <= many * c - 1 + 1e-9 * abs(x).max()
+            steps.append(c)
+            return False
+
+        method = zoo.RiskAdaptiveGD(scaled / one.R**2)
+        run = one.solve(method, record="all", callback=look)
+        assert run.trace["theta_norm"][-1] >= method.gamma * one.mu * sum(steps) * (1 - 1e-9)
+        assert len(steps) == run.n_iter
+
+
 def test_the_risk_transformed_is_not_convex():
     """ψ = ln(e^f - 1) of the margins (s, -s) is ln(2 cosh(s/2) - 1): its slope falls from 0.56 to ½."""
     s = np.array([3.0, 4.0, 5.0])

@@ -86,7 +86,7 @@ def known(sample: Sample) -> Known:
     """Of these rows; all jobs on them ask."""
     found = max_margin(sample.X, sample.y, rtol=1e-6)
     if not found.lower > 0:
-        raise ValueError(f"the scoreboard takes rows that can be separated; here μ is proven above {found.lower:g} only.")
+        raise ValueError(f"the scoreboard takes rows that can be separated; of these μ ≥ {found.lower:g} is proven.")
     rows = sample.problem
     right = np.where(np.asarray(sample.y) == rows.classes[1], 1, -1)
     widest = (right * (sample.X @ found.theta)).min() / abs(found.theta).max()  # of the widest in the usual norm
