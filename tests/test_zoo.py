@@ -127,6 +127,79 @@ def test_bounds_shrink_with_the_margin_and_are_infinite_where_the_proof_needs_sm
     assert zoo.GrowingStepsGD(1.0, 0.1).bound(100, 1.1, 0.1) == inf
 
 
+# The steps, by other ways of writing them
+
+
+def softmin(x):
+    e = np.exp(x.min() - x)
+    return e / e.sum()
+
+
+def nesterov_on_the_dual(Z, gamma):
+    """Points of the simplex, not momentum: π the mean so far, ν between it and q."""
+    theta, pi = np.zeros(Z.shape[1]), np.zeros(len(Z))
+    for t in range(1000):
+        q, tau = softmin(Z @ theta), 2 / (t + 2)
+        theta = theta + gamma / tau * Z.T @ ((1 - tau) * pi + tau * q)
+        yield theta
+        pi = (1 - tau) * pi + tau * softmin(Z @ theta)
+
+
+def excessive_gap(Z, gamma):
+    """Soheili and Peña's loop, with λ in the simplex and the smoothing c beside it."""
+    c, theta = 1 / gamma, Z.mean(axis=0)
+    lam = softmin(Z @ theta / c)
+    for k in range(1000):
+        yield theta
+        tau = 2 / (k + 3)
+        theta = (1 - tau) * (theta + tau * Z.T @ lam) + tau**2 * Z.T @ softmin(Z @ theta / c)
+        c = (1 - tau) * c
+        lam = (1 - tau) * lam + tau * softmin(Z @ theta / c)
+
+
+def plain(Z, step):
+    theta = np.zeros(Z.shape[1])
+    for t in range(1000):
+        theta = theta + step(t, theta)
+        yield theta
+
+
+def written_otherwise(one, method):
+    """The method's path from its formula, or from the scheme that it is a case of."""
+    Z, n, gamma = one.Z, one.n, getattr(method, "gamma", None)
+
+    def risk(t, theta):
+        x, h = Z @ theta, 1e-6
+        psi = [np.log(np.expm1(np.logaddexp(0, -(x + h * z)).mean())) for z in (*(Z @ np.eye(Z.shape[1])).T, 0 * x)]
+        return -gamma * (np.array(psi[:-1]) - psi[-1]) / h  # -γ∇ψ, by differences
+
+    def sign(t, theta):
+        v = softmin(Z @ theta) @ Z
+        return gamma * abs(v).sum() * np.sign(v)
+
+    return {
+        "normalized-exp-gd": lambda: plain(Z, lambda t, theta: gamma * softmin(Z @ theta) @ Z),
+        "risk-adaptive-gd": lambda: plain(Z, risk),
+        "dual-momentum-gd": lambda: nesterov_on_the_dual(Z, gamma),
+        "smooth-perceptron": lambda: excessive_gap(Z, gamma),
+        "sign-gd": lambda: plain(Z, sign),
+        "growing-steps-gd": lambda: plain(Z, lambda t, o: method.step_size(t) / n / (1 + np.exp(Z @ o)) @ Z),
+    }[method.name]()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_takes_the_steps_that_its_formula_says(name):
+    for seed in (1, 2, 4, 9):
+        one = problem(seed)
+        seen = []
+        one.solve(
+            one.method(name), record="all", stop=None, max_iter=12, callback=lambda at, seen=seen: seen.append(at.theta)
+        )
+        rel = 1e-4 if name == "risk-adaptive-gd" else 1e-9
+        for mine, other in zip(seen[1:], written_otherwise(one, one.method(name)), strict=False):
+            assert mine == pytest.approx(other, rel=rel, abs=rel * np.linalg.norm(other))
+
+
 # Margins that are proven along the way
 
 
