@@ -156,7 +156,7 @@ class SmoothPerceptron(Method):
 
 
 class SignGD(Method):
-    """Sign gradient descent: the steepest descent of ψ = ln (1/n) Σ exp(-x_i) in the norm ‖θ‖∞ = max |θ_k|.
+    """Sign gradient descent: the steepest descent of ψ = ln (1/n) Σ exp(-x_i) in the norm ‖θ‖∞, the largest entry.
 
         θ⁺ = θ + γ ‖v‖₁ sign(v) ,   v = Σ q_i z_i = -∇ψ ,   γ < 2/R₁² ,   R₁ = max ‖z_i‖₁
 
@@ -208,11 +208,17 @@ class GrowingStepsGD(Method):
         """The first t with f(θ_t) < ln(2)/n for sure."""
         if R > self.R * SLACK or mu * SLACK < self.mu:
             return inf
-        low, y = 0.0, 700.0  # y is above the crossing, and low below it
-        while y - low > 1e-9:
-            mid = (low + y) / 2
-            low, y = (low, mid) if mid**2 - 2 * expm1(-mid) < log(2) / n * expm1(mid) else (mid, y)
+        y = crossing(log(2) / n)
         return floor(((self.R / self.mu) ** 2 + 0.5) * ((y + 2) ** 3 - 8) / 3) + 1.0
+
+
+def crossing(f: float) -> float:
+    """The y with (y² + 2(1 - e^-y))/(e^y - 1) = f, from above; the left side falls."""
+    low, y = 0.0, 700.0
+    while y - low > 1e-9:
+        mid = (low + y) / 2
+        low, y = (low, mid) if mid**2 - 2 * expm1(-mid) < f * expm1(mid) else (mid, y)
+    return y
 
 
 Bounded = NormalizedExpGD | RiskAdaptiveGD | DualMomentumGD | SmoothPerceptron | SignGD | GrowingStepsGD
