@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         TemperedLogisticGD,
     )
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
+    from separatrix.walking import zoo
     from separatrix.walking.checkpoint import Checkpoint, CheckpointError
     from separatrix.walking.engines import Gram
     from separatrix.walking.own import At, Method, exp
@@ -85,15 +86,21 @@ _HOMES = {
     "imbalanced": "theory",
     "load_proof": "certify",
     "max_margin": "deciding.max_margin",
-    "nonlinear": "",  # a room of its own, as is `plot`
+    "nonlinear": "",  # a room
     "planted": "theory",
-    "plot": "",
+    "plot": "",  # a module
     "save_proof": "certify",
     "separate": "deciding.separate",
     "solve": "walking.solve",
     "two_samples": "theory",
     "verify": "certify",
     "worst_case": "theory",
+    "zoo": "",  # a module
+}
+_MODULES = {  # whose names are used behind a dot
+    "nonlinear": "nonlinear",
+    "plot": "plot",
+    "zoo": "walking.zoo",
 }
 
 __all__ = [
@@ -147,6 +154,7 @@ __all__ = [
     "two_samples",
     "verify",
     "worst_case",
+    "zoo",
 ]
 
 
@@ -154,7 +162,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
     home = _HOMES[name]
-    value = getattr(import_module(f"separatrix.{home}"), name) if home else import_module(f"separatrix.{name}")
+    module = import_module(f"separatrix.{home or _MODULES[name]}")
+    value = getattr(module, name) if home else module
     globals()[name] = value
     return value
 

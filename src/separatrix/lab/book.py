@@ -222,6 +222,7 @@ def _runs(experiment: Experiment) -> Iterator[tuple[str, float]]:
         yield from (("lr-gd", gamma) for gamma in panel.step_sizes)
     yield from ((count.method, count.step_size) for count in experiment.counts)
     named = (*experiment.methods, *([experiment.ahead] if experiment.ahead else []))
+    named = tuple(method for method in named if method not in KINDS[experiment.kind].others)
     yield from ((method, 1.0 if TABLE.get(method, (True,))[0] else inf) for method in named)
     yield from (("lr-gd", gamma) for gamma in experiment.step_sizes)
 

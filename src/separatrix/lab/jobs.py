@@ -88,10 +88,15 @@ def walk(job: Job, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) ->
 
 def walk_rows(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
     """One run on these rows; the perceptron takes no weights, and visits rows as often instead."""
-    if sample.weight is not None and TABLE[job.method][2]:
-        often = sample.weight.astype(int)
-        rows = hold(np.repeat(sample.X, often, axis=0), np.repeat(sample.y, often))
-    return walk(job, rows, checkpoint, tell)
+    return walk(job, with_repeats(sample, rows) if TABLE[job.method][2] else rows, checkpoint, tell)
+
+
+def with_repeats(sample: Sample, rows: HeldRows) -> HeldRows:
+    """The same rows, those of whole weights that often: for the perceptron, which takes no weights."""
+    if sample.weight is None:
+        return rows
+    often = sample.weight.astype(int)
+    return hold(np.repeat(sample.X, often, axis=0), np.repeat(sample.y, often))
 
 
 WALK = Work("walk", walk_rows, 1.0, resumes=True)

@@ -116,6 +116,11 @@ class NetworkRun:
     chunk: int
     dtype: str
 
+    @property
+    def scheduled(self) -> bool:
+        """Whether a schedule gave the step sizes: networks take one."""
+        return False
+
     def __str__(self) -> str:
         step = "" if isinf(self.step_size) else f", step size {self.step_size:g}"
         step += f", unit {self.unit:g}" if self.unit != self.step_size else ""

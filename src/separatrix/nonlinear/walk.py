@@ -13,7 +13,7 @@ from separatrix.nonlinear.checkpoint import Saved, describe, restore, write
 from separatrix.nonlinear.model import Look, Network, deterministic
 from separatrix.nonlinear.run import COLUMNS, NetworkIterate, NetworkRun, Numbers
 from separatrix.walking.checkpoint import Checkpoint
-from separatrix.walking.methods import Method
+from separatrix.walking.methods import Plan
 from separatrix.walking.run import Status
 from separatrix.walking.trace import WHOLE, Recorder, Trace
 
@@ -31,7 +31,7 @@ class NetworkWalk:
     def __init__(
         self,
         network: Network,
-        method: Method,
+        method: Plan,
         unit: float,
         *,
         max_iter: int,

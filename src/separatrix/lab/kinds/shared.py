@@ -31,6 +31,7 @@ class Kind:
     arrangement : how an experiment arranges its runs; those with the same runs in the same arrangement are shown as
         one. None: each is shown by itself
     caption : what stands below its pictures: which rows, which iterates, which marks
+    others : names of methods that it takes beside those of the table
     """
 
     name: str
@@ -42,6 +43,7 @@ class Kind:
     long_tables: bool = False
     arrangement: Callable[[Experiment], Hashable] | None = None
     caption: Callable[[Experiment, Data], str] | None = None
+    others: tuple[str, ...] = ()
 
 
 def entries_of(experiment: Experiment, data: Data) -> list[DataEntry]:
