@@ -100,6 +100,8 @@ class NetworkRun:
         Rows that went through the module at once.
     dtype : str
         The arithmetic, "float64" or "float32".
+    scheduled : bool
+        False: networks take one step size.
     """
 
     method: str
@@ -118,7 +120,7 @@ class NetworkRun:
 
     @property
     def scheduled(self) -> bool:
-        """Whether a schedule gave the step sizes: networks take one."""
+        """False: networks take one step size."""
         return False
 
     def __str__(self) -> str:
