@@ -429,6 +429,53 @@ def test_auto_finds_an_engine_that_takes_a_schedule():
     assert sx.solve(X, y, step_size=lambda t: 1e6).engine == "lazy"
 
 
+# -- overflow -------------------------------------------------------------------------------------------------------
+
+INSEPARABLE = (np.random.default_rng(0).standard_normal((50, 5)), np.resize([1, -1], 50))
+
+
+@pytest.mark.parametrize("problem", ["planted", "inseparable", "one column"])
+@pytest.mark.parametrize("name", ["lr-gd", "normalized-lr-gd"])
+@pytest.mark.parametrize("stop", ["separated", None])
+def test_steps_that_grow_past_float64_end_at_the_last_finite_iterate(problem, name, stop):
+    X, y = {"planted": separable(), "inseparable": INSEPARABLE, "one column": (np.ones((3, 1)), [1, 1, -1])}[problem]
+    options = {"step_size": lambda t: 10.0 * 2.0 ** min(t, 1020), "max_iter": 3000, "stop": stop}
+    if problem == "planted":
+        options["theta0"] = -1e9 * np.linalg.lstsq(X, y, rcond=None)[0]  # wrong for long
+    runs = [sx.solve(X, y, name, engine=engine, **options) for engine in ("numpy", "dense", "lazy")]
+    assert len({run.status for run in runs}) == 1
+    if problem == "inseparable":
+        assert runs[0].status == "diverged" and "too large for floats" in str(runs[0])
+    assert len({run.n_iter for run in runs}) == 1 and np.isfinite(runs[0].phi).all()
+    assert runs[0].phi.tobytes() == runs[1].phi.tobytes() == runs[2].phi.tobytes()
+
+
+def test_a_method_of_ones_own_that_grows_past_float64_has_diverged():
+    class Explodes(sx.Method):
+        def step(self, at):
+            return at.theta + at.pull(at.w)
+
+    class Explicit(sx.Method):
+        def weights(self, x):
+            return 1 / (1 + sx.exp(x))
+
+        def step_size(self, t):
+            return 10.0 * 2.0**t
+
+    assert sx.solve(*separable(), Explicit(), stop=None).status == "diverged"
+    run = sx.solve(*INSEPARABLE, Explodes(), stop=None)
+    assert run.status == "diverged" and not run.separated and np.isfinite(run.theta).all() and run.n_iter > 50
+    assert run.trace["iteration"][-1] == run.n_iter
+
+
+@pytest.mark.parametrize("engine", ["numpy", "lazy"])
+@pytest.mark.parametrize("schedule", [lambda t: 10**t, lambda t: 10.0**t])
+def test_a_schedule_that_overflows_by_itself_says_where(engine, schedule):
+    X, y = np.ones((3, 1)), [1, 1, -1]
+    with pytest.raises(ValueError, match=r"step_size is too large for a float at t = 3\d\d; let it level off"):
+        sx.solve(X, y, step_size=lambda t: schedule(t) if t in (0, 309, 310) else 1.0, engine=engine, stop=None)
+
+
 # -- checkpoints ----------------------------------------------------------------------------------------------------
 
 RUNS = {

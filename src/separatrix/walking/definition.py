@@ -61,8 +61,12 @@ class Definition:
         self.watch = Watch(watched(method), Phi)
         self.look()
 
+    @np.errstate(over="ignore", invalid="ignore")  # the loop looks for overflow
     def look(self) -> None:
         """Margins and weights at Φ."""
+        self.finite = bool(np.isfinite(self.Phi).all())
+        if not self.finite:  # the loop goes back from here
+            return
         self.m = margins(self.X, self.sign, self.bias, self.Phi)  # m = ZΦ
         self.w = self.s / 2 if self.half else self.weights()
         ties = np.flatnonzero((self.m == 0) & (self.s > 0))
@@ -119,6 +123,7 @@ class Definition:
             self.watch.came_back(self.Phi, self.t)
         return self.watch.period > 0
 
+    @np.errstate(over="ignore", invalid="ignore")
     def advance(self) -> None:
         """Φ⁺ = Φ + step."""
         if self.turns:

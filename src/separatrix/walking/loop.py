@@ -14,8 +14,10 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from math import inf, isinf
+from math import inf, isfinite, isinf
 from typing import Any
+
+import numpy as np
 
 from separatrix.core.threads import threads
 from separatrix.data.rows import ClusterError, Rows, Vector
@@ -92,6 +94,7 @@ class Walk:
         self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
         self.recorder = Recorder("log", False, angle is not None) if recorder is None else recorder
         self.checkpoint, self.angle = checkpoint, angle
+        self.may_overflow = method.schedule is not None or method.own is not None  # other steps are rows' means
         self.status: Status | None = None
         self.seconds = 0.0
         self.shown: weakref.WeakSet[Iterate] = weakref.WeakSet()  # of this iterate, those that someone still has
@@ -143,7 +146,10 @@ class Walk:
                 if not engine.check():
                     continue
                 # The engine holds n φ or the like; what is claimed is claimed of the φ that is returned.
-                self.status = Status.SEPARATED if self.rows.lowest(engine.phi()) > 0 else Status.ROUNDED
+                if self.rows.lowest(engine.phi()) > 0:
+                    self.status = Status.SEPARATED
+                else:
+                    self.status = Status.ROUNDED if self._measurable() else Status.DIVERGED
                 return
             if at_separation and engine.cycle is not None:
                 self.status = Status.CYCLE
@@ -164,11 +170,42 @@ class Walk:
             epoch = self.max_epochs if due is None or not by_epoch else min(due, self.max_epochs)
             engine.use_threads(pace.threads)
             wanted, before = 1 if callable(self.stop) else min(pace.steps, goal - engine.t), engine.t
-            pace.note(self._timed(wanted, epoch), engine.t - before, wanted)
+            state = engine.save() if self.may_overflow else {}
+            try:
+                pace.note(self._timed(wanted, epoch), engine.t - before, wanted)
+            except ValueError:  # of a step size that came too late, or of weights of margins that are no numbers
+                if not self.may_overflow or self._measurable():
+                    raise
+                overflown = True
+            else:
+                overflown = self.may_overflow and not self._finite()
+            if overflown:
+                self._back(state, engine.t - before)
+                self.status = Status.DIVERGED
+                return
             self._tell()
             if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
                 self._save()
                 last_save = time.monotonic()
+
+    def _finite(self) -> bool:
+        return bool(np.isfinite(self.engine.phi()).all())
+
+    def _measurable(self) -> bool:
+        """Whether the margins of the present iterate are finite in the engine's units."""
+        Phi = self.engine.phi() * (unit_of(self.rows, self.method) / self.rows.scale)
+        return isfinite(self.rows.lowest(Phi))
+
+    def _back(self, state: dict[str, Any], steps: int) -> None:
+        """To the last finite iterate, by halves: slices end where the clock says, and nothing else may."""
+        good, bad = 0, steps
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            self.engine.load(state)
+            self.engine.advance(middle, False)
+            good, bad = (middle, bad) if self._finite() else (good, middle)
+        self.engine.load(state)
+        self.engine.advance(good, False)
 
     def _timed(self, steps: int, epoch: float = inf) -> float:
         self._keep_shown()

@@ -117,8 +117,12 @@ def overridden(method: Method, name: str) -> bool:
 
 def checked_gamma(schedule: Callable[[int], float], t: int) -> float:
     """γ_t of a schedule, or one sentence about it."""
-    value = schedule(t)
-    if not is_number(value) or not 0 < float(value) < inf:
+    try:
+        value = schedule(t)
+        good = is_number(value) and 0 < float(value) < inf
+    except OverflowError:
+        raise ValueError(f"step_size is too large for a float at t = {t}; let it level off before.") from None
+    if not good:
         raise ValueError(f"step_size must be finite and positive at every t, got {value!r} at t = {t}.")
     return float(value)
 

@@ -33,7 +33,7 @@ class Status(Word):
     STOPPED = "stopped", "your stop rule or callback ended the run"
     INTERRUPTED = "interrupted", "interrupted from the keyboard; this is the run so far"
     ROUNDED = "rounded", "a margin is zero to rounding: floats cannot tell whether this separates, see separate()"
-    DIVERGED = "diverged", "a network's outputs or parameters are no longer finite numbers: its steps are too long"
+    DIVERGED = "diverged", "the next numbers are too large for floats: its steps are too long"
     STALLED = "stalled", "a network's step is exactly zero while rows are wrong: it will never move again"
 
 

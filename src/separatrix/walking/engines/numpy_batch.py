@@ -68,7 +68,7 @@ class NumpyEngine:
         end = self.t + int(min(steps, max(epoch - self.t, 0)))
         if over_at_once(self, end, stop):
             return
-        while self.t < end and not (stop and self.errors == 0):
+        while self.t < end and self.run.finite and not (stop and self.errors == 0):
             if self.run.repeats() and stop:
                 return
             self.run.advance()
