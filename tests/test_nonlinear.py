@@ -336,6 +336,8 @@ WRONG = {
     "words": ((two_layers(2), [["a", "b"]], [1]), {}, "X must be numbers"),
     "nan": ((two_layers(2), np.full((4, 2), np.nan), [0, 1, 0, 1]), {}, "X must be finite, got nan in row 0"),
     "method": ((two_layers(2), X, Y, "gd"), {}, "unknown method 'gd'"),
+    "own method": ((two_layers(2), X, Y, sx.zoo.SignGD(0.1)), {}, "unknown method an object of SignGD; methods"),
+    "schedule": ((two_layers(2), X, Y), {"step_size": float}, "one step size for all t, a number .* got a function"),
     "perceptron": ((two_layers(2), X, Y, "perceptron"), {}, "takes one row at a time.*use 'batch-perceptron'"),
     "step": ((two_layers(2), X, Y), {"step_size": -1.0}, "step_size must be positive, got -1.0"),
     "finite": ((two_layers(2), X, Y, "batch-perceptron"), {"step_size": 2.0}, "takes no finite step_size"),

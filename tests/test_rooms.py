@@ -22,7 +22,7 @@ GRAPH = {  # a room: those it may import; docs/_ext/rooms.py draws it
     "models": ["data", "reporting"],
     "plot": ["data", "reporting"],
     "walking": ["core", "data", "plot", "reporting", "shards"],
-    "nonlinear": ["data", "plot", "walking"],
+    "nonlinear": ["data", "plot", "reporting", "walking"],
     "theory": ["walking"],
     "deciding": ["certify", "core", "data", "reporting", "walking"],
     "diagnosing": ["certify", "data", "deciding", "models", "plot", "reporting"],

@@ -359,3 +359,10 @@ def test_the_example_of_the_zoo_prints_what_it_says():
         runner = doctest.DocTestRunner(verbose=False)
         runner.run(example)
         assert runner.summarize(verbose=False) == (0, 4)
+
+
+def test_a_bound_takes_a_margin_by_its_lower_end():
+    X, y = sx.worst_case(20)
+    found = sx.max_margin(X, y)
+    for method in sx.zoo.each(20, 1.25**0.5, 0.4, R_sum=1.5):
+        assert method.bound(20, 1.2, found) == method.bound(20, 1.2, found.lower) > 0

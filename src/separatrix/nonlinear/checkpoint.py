@@ -16,7 +16,7 @@ import numpy as np
 from separatrix.data.rows import Vector
 from separatrix.nonlinear.model import Network, Sample
 from separatrix.nonlinear.run import COLUMNS
-from separatrix.walking.checkpoint import UNREADABLE, Checkpoint, CheckpointError, check_writable
+from separatrix.walking.checkpoint import UNREADABLE, Checkpoint, CheckpointError, check_writable, readable
 
 FORMAT = "separatrix network checkpoint 1"
 
@@ -72,8 +72,8 @@ def restore(checkpoint: Checkpoint, header: Mapping[str, Any], like: Vector) -> 
     for name, value in header.items():
         if found.get(name) != value:
             raise CheckpointError(
-                f"{path} belongs to another run: its {name} is {found.get(name)!r:.80}, this run's is {value!r}; "
-                "it was left as it was: choose another file."
+                f"{path} belongs to another run: its {name} is {readable(found.get(name))}, "
+                f"this run's is {readable(value)}; it was left as it was: choose another file."
             )
     try:
         theta, trace, t = arrays["theta"], arrays["trace"], int(arrays["t"])

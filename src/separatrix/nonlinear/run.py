@@ -124,11 +124,13 @@ class NetworkRun:
         return False
 
     def __str__(self) -> str:
-        step = "" if isinf(self.step_size) else f", step size {self.step_size:g}"
+        step = f", step size {'∞' if isinf(self.step_size) else f'{self.step_size:g}'}"
+        right = self.status is Status.SEPARATED
+        said = "every row has a positive output y_i g(a_i; θ), as computed" if right else self.status.message
         step += f", unit {self.unit:g}" if self.unit != self.step_size else ""
         return (
             f"{self.method}{step} on {len(self.theta):,} parameters: {self.status} after {self.n_iter:,} iterations "
-            f"({self.seconds:.3g} s): {self.status.message}."
+            f"({self.seconds:.3g} s): {said}."
         )
 
     def plot(self, metric: str = "errors", *, ax: Axes | None = None) -> Axes:

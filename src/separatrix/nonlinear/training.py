@@ -9,12 +9,14 @@ from typing import Any
 from separatrix.nonlinear.model import Network, Precision, hold_sample, need_torch
 from separatrix.nonlinear.run import NetworkIterate, NetworkRun
 from separatrix.nonlinear.walk import NetworkWalk, Stop, check_unit
+from separatrix.reporting.hints import did_you_mean
 from separatrix.walking.checkpoint import Checkpoint
-from separatrix.walking.methods import parse_method
+from separatrix.walking.methods import TABLE, parse_method
 from separatrix.walking.solve import check_count
 from separatrix.walking.trace import check_record
 
 CHUNK = 1024
+BATCH = tuple(name for name, (_, _, one_row) in TABLE.items() if not one_row)
 
 
 def solve(
@@ -103,6 +105,14 @@ def solve(
     separatrix.solve : The same methods for g linear, fast and with bits that do not depend on the machine.
     """
     need_torch()
+    if not isinstance(method, str) or (method not in TABLE):
+        shown = repr(method) if isinstance(method, str) else f"an object of {type(method).__name__}"
+        raise ValueError(
+            f"networks take a method by its name, got unknown method {shown}{did_you_mean(method, BATCH)}; "
+            f"methods: {', '.join(BATCH)}."
+        )
+    if callable(step_size):
+        raise ValueError("networks take one step size for all t, a number in (0, ∞]; got a function of t.")
     how = parse_method(method, step_size, power=power)
     if how.order is not None:
         raise ValueError("method 'perceptron' takes one row at a time, networks take all; use 'batch-perceptron'.")

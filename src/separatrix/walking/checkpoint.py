@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from separatrix.walking.trace import WHOLE, Recorder
 FORMAT = "separatrix checkpoint 4"
 # What reading a torn file, or one that is something else, can end in.
 UNREADABLE = (*NOT_NPY, zipfile.BadZipFile, zlib.error, OSError, AttributeError, RuntimeError)
+HEX = re.compile(r"-?0x[0-9a-f]\.[0-9a-f]+p[+-][0-9]{1,4}")
 HEADER = 1 << 16  # bytes of the header at most
 BESIDE = ("header", "trace", "seconds")  # the arrays that are not the engine's
 AT_ONCE = 1 << 12  # rows of the trace
@@ -139,8 +141,8 @@ def restore(checkpoint: Checkpoint, header: dict[str, Any], seed: int | None) ->
     for name, value in header.items():
         if found.get(name) != value:
             raise CheckpointError(
-                f"{path} belongs to another run: its {name} is {found.get(name)!r:.80}, this run's is {value!r}; "
-                "it was left as it was: choose another file."
+                f"{path} belongs to another run: its {name} is {readable(found.get(name))}, "
+                f"this run's is {readable(value)}; it was left as it was: choose another file."
             )
     if seed is not None and seed != found_seed and header["order"] == "random":
         raise CheckpointError(f"{path} belongs to another run: its seed is {found_seed}, this run's is {seed}.")
@@ -177,6 +179,12 @@ def load(checkpoint: Checkpoint, engine: Engine, recorder: Recorder, n: int) -> 
         raise _damaged(path, error) from None
     recorder.rows = rows
     return seconds
+
+
+def readable(value: Any) -> str:
+    """What a header says, with its floats in decimal."""
+    text = HEX.sub(lambda found: repr(float.fromhex(found[0])), str(value))
+    return text if len(text) <= 300 else f"{text[:300]} …"  # of a file that may say anything
 
 
 def _damaged(path: Path, error: Exception) -> CheckpointError:

@@ -47,6 +47,7 @@ TABLE = {
     "tempered-lr-gd": (True, POWER, False),
     "tempered-batch-perceptron": (False, POWER, False),
 }
+BESIDE = "; solve also takes those of separatrix.zoo and your own, as objects"
 TEMPERED = "tempered-"  # names that begin so take a power
 ORDERS = ("cyclic", "random", "most-wrong")
 
@@ -137,11 +138,11 @@ def plan_of(
     if isinstance(method, Method):
         return _plan_of_own(method, step_size, order, power)
     if isinstance(method, type) and issubclass(method, Method):
-        raise ValueError(f"method is the class {method.__name__}; make one of it: {method.__name__}().")
+        raise ValueError(f"method is the class {method.__name__}; make one of it: {method.__name__}(…).")
     if not callable(step_size):
         return parse_method(method, step_size, order, power)
     if method in TABLE and not TABLE[method][0]:
-        raise ValueError(f"{method} takes no step_size, got {step_size!r}: leave it out, or use lr-gd.")
+        raise ValueError(f"{method} takes no step_size, got a function: leave it out, or use lr-gd.")
     return replace(parse_method(method, checked_gamma(step_size, 0), order, power), schedule=step_size)
 
 
@@ -177,7 +178,7 @@ def _plan_of_own(
 def parse_method(name: str, step_size: float | None = None, order: str = "cyclic", power: float | None = None) -> Plan:
     """The method of this name; `step_size` is γ in (0, ∞], for the logistic ones (1 when not given)."""
     if not isinstance(name, str) or name not in TABLE:
-        raise ValueError(f"unknown method {name!r}{did_you_mean(name, TABLE)}; methods: {', '.join(TABLE)}.")
+        raise ValueError(f"unknown method {name!r}{did_you_mean(name, TABLE)}; methods: {', '.join(TABLE)}{BESIDE}.")
     logistic, p, rowwise = TABLE[name]
     if order not in ORDERS:
         raise ValueError(f"unknown order {order!r}{did_you_mean(order, ORDERS)}; orders: {', '.join(ORDERS)}.")

@@ -28,7 +28,7 @@ class Status(Word):
     CYCLE = (
         "cycle",
         "an iterate came back bit for bit: this run repeats itself for ever and never separates; "
-        "see separate() for a proof about the data",
+        "a short period may be one point to rounding: compare the iterates; see separate() for a proof about the data",
     )
     STOPPED = "stopped", "your stop rule or callback ended the run"
     INTERRUPTED = "interrupted", "interrupted from the keyboard; this is the run so far"

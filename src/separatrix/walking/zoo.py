@@ -5,14 +5,17 @@ its paper. `bound(n, R, mu)` is on the iterations from θ_0 = 0 to the first θ_
 
     x_i = z_iᵀθ ,   q_i = s_i exp(-x_i) / Σ_j s_j exp(-x_j) ,   R = max ‖z_i‖ ,   μ = max_{‖θ‖ ≤ 1} min_i z_iᵀθ
 
-It is ∞ where the step size is out of the range that the proof needs.
+It is ∞ where the step size is out of the range that the proof needs. There γ = 1, the default, is on most data for the
+methods that say γ ≤ or γ <: give a γ, or take `each`. A `Margin` may stand for mu.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from math import expm1, floor, fsum, inf, log, sqrt
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,6 +23,8 @@ from separatrix.walking.own import At, Method, Vector, exp
 
 FAR = 40.0  # past it exp(-x) is below the last bit of 1: logistic and exponential loss are the same to rounding
 SLACK = 1 + 1e-12  # a step size at the end of its range is in it, however it was rounded
+
+M = TypeVar("M")
 
 __all__ = [
     "DualMomentumGD",
@@ -30,6 +35,24 @@ __all__ = [
     "SmoothPerceptron",
     "each",
 ]
+
+
+class HasLower(Protocol):
+    """A margin in an interval, as `max_margin` finds it."""
+
+    @property
+    def lower(self) -> float:
+        """At most the margin."""
+
+
+def of_margin(bound: Callable[[M, int, float, float], float]) -> Callable[[M, int, float, float | HasLower], float]:
+    """A bound that takes a `Margin` in the place of μ, too, and then its lower end."""
+
+    @wraps(bound)
+    def taken(self: M, n: int, R: float, mu: float | HasLower) -> float:
+        return bound(self, n, R, getattr(mu, "lower", mu))
+
+    return taken
 
 
 class NormalizedExpGD(Method):
@@ -47,6 +70,7 @@ class NormalizedExpGD(Method):
         """exp(-x_i), times a number that W has, too."""
         return exp(x.min() - x)
 
+    @of_margin
     def bound(self, n: int, R: float, mu: float) -> float:
         """R²/μ² + 2 ln(n)/(γμ²)."""
         return (R / mu) ** 2 + 2 * log(n) / (self.gamma * mu**2)
@@ -71,6 +95,7 @@ class RiskAdaptiveGD(Method):
         """n (1 - (Π (1 - w_i))^(1/n)), with s_i/n in the place of 1/n where rows have weights."""
         return at.W if at.x.min() > FAR else at.n * one_minus_mean(at.x, at.s / at.n)
 
+    @of_margin
     def bound(self, n: int, R: float, mu: float) -> float:
         """R²/μ² (1 + m + lx)²/(4(m + x))."""
         m, x, many = 1 / n, 2 / (self.gamma * R**2), 1 + log(2 * n)
@@ -105,6 +130,7 @@ class DualMomentumGD(Method):
 
     Source: Ji, Srebro, Telgarsky, arXiv 2107.00595: Nesterov's acceleration of min ½‖Σ q_i z_i‖² over the simplex.
     Bound, ours: the least T with T(T+3) > 4 ln(n)/(γμ²); and min_i x_i/‖θ_t‖ ≥ μ - 4 ln(n)/(γμ t(t+3)) at every t ≥ 1.
+    The default γ = 1 is in this range only for short rows.
     """
 
     def memory(self, n: int, d: int) -> dict[str, Any]:
@@ -121,6 +147,7 @@ class DualMomentumGD(Method):
         at.memory["g"] = at.t / (at.t + 1) * (at.memory["g"] + v)
         return np.asarray(at.step_size * (at.memory["g"] + v))
 
+    @of_margin
     def bound(self, n: int, R: float, mu: float) -> float:
         """The least T with T(T+3) > 4 ln(n)/(γμ²)."""
         return least(4 * log(n) / (self.gamma * mu**2), 3) if self.gamma * R**2 <= SLACK else inf
@@ -134,6 +161,7 @@ class SmoothPerceptron(Method):
 
     Source: Soheili, Peña, SIAM J. Optim. 22 (2012), by Nesterov's excessive gap. Bound: the least T ≥ 1 with
     T(T+1) > 4 ln(n)/(γμ²), at γ = 1/(2R²) about 2√(2 ln n) R/μ. It begins at θ_1, whatever θ_0 is.
+    The default γ = 1 is in this range only for short rows.
     """
 
     def memory(self, n: int, d: int) -> dict[str, Any]:
@@ -150,6 +178,7 @@ class SmoothPerceptron(Method):
         at.memory["V"] = V = at.memory["V"] + 2 / (t + 1) * (P - at.memory["V"])
         return np.asarray((1 - tau) * (at.theta + tau * V) + tau**2 * P - at.theta)
 
+    @of_margin
     def bound(self, n: int, R: float, mu: float) -> float:
         """The least T ≥ 1 with T(T+1) > 4 ln(n)/(γμ²)."""
         return least(4 * log(n) / (self.gamma * mu**2), 1) if 2 * self.gamma * R**2 <= SLACK else inf
@@ -163,6 +192,7 @@ class SignGD(Method):
     Source: steepest descent in another norm is a textbook's; the margin in that norm, μ∞ = max_{‖θ‖∞ ≤ 1} min_i z_iᵀθ,
     is its implicit bias. Bound, ours: ψ falls by γ(1 - γR₁²/2) ‖v‖₁² or more, and ‖v‖₁ ≥ μ∞, so any
     T > ln(n)/(γ(1 - γR₁²/2) μ∞²) will do: 2 ln(n) R₁²/μ∞² at γ = 1/R₁². In `bound`, R is R₁ and mu is μ∞.
+    The default γ = 1 is in this range only for short rows.
     """
 
     def weights(self, x: Vector) -> Vector:
@@ -174,6 +204,7 @@ class SignGD(Method):
         v = at.pull(at.w) / at.W
         return np.asarray(at.step_size * fsum(abs(v)) * np.sign(v))
 
+    @of_margin
     def bound(self, n: int, R: float, mu: float) -> float:
         """The least whole T > ln(n)/(γ(1 - γR²/2) mu²)."""
         falls = self.gamma * (1 - self.gamma * R**2 / 2) * mu**2
@@ -204,6 +235,7 @@ class GrowingStepsGD(Method):
         """γ_t; `solve(X, y, "lr-gd", step_size=method.step_size)` has it in the compiled core."""
         return float(np.exp(self.y(t))) * expm1(self.y(t + 1) - self.y(t)) / self.mu**2
 
+    @of_margin
     def bound(self, n: int, R: float, mu: float) -> float:
         """The first t with f(θ_t) < ln(2)/n for sure."""
         if R > self.R * SLACK or mu * SLACK < self.mu:
