@@ -120,6 +120,7 @@ def quick_book(book: Book) -> Book:
             e,
             **{name: capped(name, getattr(e, name)) for name in caps if type(getattr(e, name, None)) is int},
             sizes=tuple(n for n in e.sizes if n <= caps.get("size", n)),
+            widths=tuple(n for n in e.widths if n <= caps.get("width", n)) or e.widths[:1],
         )
         for key, e in book.experiments.items()
     }
@@ -173,6 +174,10 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
     if known["kind"] not in KINDS:
         hint = did_you_mean(known["kind"], KINDS)
         raise ValueError(f"{where}: unknown kind {known['kind']!r}{hint}; {', '.join(KINDS)}.")
+    if known["kind"] == "bias" and "iterations" in known:
+        raise ValueError(
+            f"{where}: kind 'bias' takes no iterations, got {known['iterations']!r}; the least budget of the data entry says."
+        )
     parts: tuple[tuple[str, type[Any]], ...] = (("panels", Panel), ("counts", Count), ("ratios", Ratio))
     for name, part in parts:
         known[name] = tuple(part(**_fields(part, one, f"{where}, {name}")) for one in known.get(name, ()))

@@ -50,7 +50,8 @@ def of_margin(bound: Callable[[M, int, float, float], float]) -> Callable[[M, in
 
     @wraps(bound)
     def taken(self: M, n: int, R: float, mu: float | HasLower) -> float:
-        return bound(self, n, R, getattr(mu, "lower", mu))
+        given: Any = mu
+        return bound(self, n, R, getattr(given, "lower", given))
 
     return taken
 

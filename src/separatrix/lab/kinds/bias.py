@@ -79,8 +79,13 @@ def samples_of(experiment: Experiment, entry: DataEntry) -> list[int | None]:
 
 
 def bias_job(entry: DataEntry, seed: int | None, method: str, gamma: float) -> Job:
-    """The run on these rows, for the entry's whole budget."""
-    return Job("bias", entry, seed, method, gamma, entry.limit(gamma))
+    """The run on these rows; all step sizes get the same length, or their angles could not be compared."""
+    return Job("bias", entry, seed, method, gamma, length_of(entry))
+
+
+def length_of(entry: DataEntry) -> int:
+    """The iterations of each run: the least of the entry's budgets."""
+    return min(entry.limit(gamma) for gamma in (0.0, 1.0, 10.0))
 
 
 @lru_cache(maxsize=1)
@@ -288,9 +293,11 @@ def of_power(title: str, name: str, lines: Sequence[Line]) -> str:
     fits = [(line.gamma, *line.exponents()) for line in lines]
     near = sum(len(b) > 0 and abs(float(np.median(b)) - 1) < NEAR for _, b, _ in fits)
     seen = [f"{np.median(b):.3f} ({spread(b, error)}) at γ = {gamma:g}" for gamma, b, error in fits if len(b)]
+    if not any(len(b) for _, b, _ in fits):
+        return f"{name} on {title}: no exponent in t could be fitted."
     return (
         f"{by_share(near / len(fits))}: {name} on {title} falls like 1/t, to {100 * NEAR:g} % of the exponent, at "
-        f"{near} of {len(fits)} step sizes: {', '.join(seen) or 'nothing could be fitted'}."
+        f"{near} of {len(fits)} step sizes: {', '.join(seen)}."
     )
 
 
@@ -304,11 +311,13 @@ def of_logarithm(title: str, name: str, lines: Sequence[Line]) -> str:
     growths = {line.gamma: float(np.median(line.growths)) for line in lines if len(line.growths)}
     slow = [gamma for gamma, growth in growths.items() if growth < 1 + NEAR]
     near = [f"{gamma:g}" for gamma in slow if growths[gamma] > 1 - NEAR]
+    if not growths:
+        return f"{name} on {title}: no growth of ‖θ_t‖ could be fitted."
     b = [float(np.median(line.exponents()[0])) for line in lines if len(line.exponents()[0])]
     falls = f" The angle's exponents in t are from {min(b):.3f} to {max(b):.3f}." if b else ""
     seen = ", ".join(f"{round(growth, 3) + 0.0:.3f} at γ = {gamma:g}" for gamma, growth in growths.items())
     return (
-        f"{by_share(len(slow) / max(len(growths), 1))}: {name} on {title} is no faster than a logarithm at "
+        f"{by_share(len(slow) / len(growths))}: {name} on {title} is no faster than a logarithm at "
         f"{len(slow)} of {len(growths)} step sizes, ‖θ_t‖ growing by at most {1 + NEAR:g} log(t)/(pμ), and like it, to "
         f"{100 * NEAR:g} %, at γ = {', '.join(near) or 'none'} (growth over that: {seen}).{falls}"
     )
@@ -402,9 +411,10 @@ def draw_band(ax: Axes, course: Course, x: Column, colour: object, label: str, d
 
 def caption(experiment: Experiment, data: Data) -> str:
     """Which rows, which runs, what is drawn."""
+    lengths = dict.fromkeys(f"{length_of(entry):,}" for entry in entries_of(experiment, data))
     return (
-        f"{rows_caption(entries_of(experiment, data), experiment.seeds)} Runs go on past separation until their budget "
-        "is spent. Angles are those between θ_t and the direction of the widest margin, drawn for the first sample: "
+        f"{rows_caption(entries_of(experiment, data), experiment.seeds)} Runs go on past separation, for "
+        f"{' or '.join(lengths)} iterations each, at every step size. Angles are those between θ_t and the direction of the widest margin, drawn for the first sample: "
         "the middle of the certified interval, and the interval itself as a band where it can be seen."
     )
 
