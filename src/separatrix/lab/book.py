@@ -176,7 +176,7 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
         raise ValueError(f"{where}: unknown kind {known['kind']!r}{hint}; {', '.join(KINDS)}.")
     if known["kind"] == "bias" and "iterations" in known:
         raise ValueError(
-            f"{where}: kind 'bias' takes no iterations, got {known['iterations']!r}; the least budget of the data entry says."
+            f"{where}: kind 'bias' takes no iterations, got {known['iterations']!r}; give its data entry a budget."
         )
     parts: tuple[tuple[str, type[Any]], ...] = (("panels", Panel), ("counts", Count), ("ratios", Ratio))
     for name, part in parts:

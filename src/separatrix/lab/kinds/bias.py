@@ -414,8 +414,9 @@ def caption(experiment: Experiment, data: Data) -> str:
     lengths = dict.fromkeys(f"{length_of(entry):,}" for entry in entries_of(experiment, data))
     return (
         f"{rows_caption(entries_of(experiment, data), experiment.seeds)} Runs go on past separation, for "
-        f"{' or '.join(lengths)} iterations each, at every step size. Angles are those between θ_t and the direction of the widest margin, drawn for the first sample: "
-        "the middle of the certified interval, and the interval itself as a band where it can be seen."
+        f"{' or '.join(lengths)} iterations each, at every step size. "
+        "Angles are those between θ_t and the direction of the widest margin, drawn for the first sample: the middle "
+        "of the certified interval, and the interval itself as a band where it can be seen."
     )
 
 

@@ -283,16 +283,23 @@ def sentences(sweeps: Sequence[Sweep], experiment: Experiment) -> list[str]:
         return ["No sample has a minimiser, so nothing was measured."]
     step = (experiment.span[1] - experiment.span[0]) / max(experiment.points - 1, 1)
     n, at, _, _ = total(sweeps, 2.0 + 1e-9, np.inf)
-    found = [
-        f"{for_or_against(at == 0)} that 2/λ is critical: of {n:,} runs with γ > 2/λ {at:,} ended at the minimiser; "
-        f"the run from 0 leaves it at γλ = {np.nanmin([one.leaves for one in sweeps]):.3g} at the earliest and "
-        f"{np.nanmax([one.leaves for one in sweeps]):.3g} at the latest, on a grid of {step:.2g}."
-    ]
+    found = (
+        []
+        if not n
+        else [
+            f"{for_or_against(at == 0)} that 2/λ is critical: of {n:,} runs with γ > 2/λ {at:,} ended at the minimiser; "
+            f"the run from 0 leaves it at γλ = {np.nanmin([one.leaves for one in sweeps]):.3g} at the earliest and "
+            f"{np.nanmax([one.leaves for one in sweeps]):.3g} at the latest, on a grid of {step:.2g}."
+        ]
+    )
     near = [one.periods[0] for one in sweeps if one.periods and one.leaves >= 2.0 - step]
     doubled = sum(period == 2 for period, _ in near)
     found.append(
         f"{for_or_against(doubled == len(near))} that period doubling begins there: of {len(near)} samples whose run "
         f"from 0 stays at the minimiser up to 2/λ, {doubled} have 2 as the first period beyond it."
+        if near
+        else "Nothing here on whether period doubling begins there: no run from 0 stays at the minimiser up to 2/λ and "
+        "has a cycle beyond it."
     )
     line, plane = [one for one in sweeps if one.d == 1], [one for one in sweeps if one.d > 1]
     n, at, cycles, rest = total(line, 0.0, 1.0)
