@@ -14,8 +14,9 @@ from scipy import sparse
 
 import separatrix as sx
 from separatrix.lab.book import parse_book
-from separatrix.lab.kinds.bias import course_of
+from separatrix.lab.kinds.bias import bias_job, course_of
 from separatrix.lab.reproduce import reproduce
+from separatrix.lab.spec import DataEntry
 from separatrix.lab.store import Result
 from separatrix.walking.angle import Angle, angle_between, arccos_above
 
@@ -383,3 +384,8 @@ def test_rows_that_do_not_separate_have_no_direction_to_turn_to(tmp_path):
     (piece,) = small_book(tmp_path, source="overlap", flipped=0.3).pieces
     assert piece.sentences == ("No sample was found to be separable, so there is no direction of widest margin.",)
     assert not piece.tables
+
+
+def test_all_step_sizes_run_equally_long():
+    entry = DataEntry("m", "planted", budget=300, budget_below_10=200, budget_below_1=100)
+    assert {bias_job(entry, 0, "lr-gd", gamma).limit for gamma in (0.1, 1.0, 10.0, 1e4)} == {100}

@@ -127,9 +127,16 @@ def test_a_file_that_is_no_toml_is_one_sentence(tmp_path):
 
 def test_the_docs_example_of_a_file_of_ones_own_is_one():
     text = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    block, bias = re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     book = parse_book(tomllib.loads(block), "my.toml", paper_book())
     assert [len(list(panel.runs())) for panel in book.experiments["my-figure"].panels] == [4, 3]
+    assert parse_book(tomllib.loads(bias), "bias.toml").experiments["my-bias"].kind == "bias"
+
+
+def test_who_has_its_length_from_the_data_refuses_iterations():
+    entry = {"kind": "bias", "title": "t", "data": ["m"], "methods": ["lr-gd"], "step_sizes": [1], "iterations": 9}
+    with pytest.raises(ValueError, match="kind 'bias' takes no iterations, got 9; give its data entry a budget"):
+        parse_book({"data": {"m": {"source": "planted"}}, "b": entry}, "b.toml")
 
 
 def test_an_experiment_of_ones_own_is_one_entry(tmp_path):

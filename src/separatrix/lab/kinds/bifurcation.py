@@ -283,15 +283,11 @@ def sentences(sweeps: Sequence[Sweep], experiment: Experiment) -> list[str]:
         return ["No sample has a minimiser, so nothing was measured."]
     step = (experiment.span[1] - experiment.span[0]) / max(experiment.points - 1, 1)
     n, at, _, _ = total(sweeps, 2.0 + 1e-9, np.inf)
-    found = (
-        []
-        if not n
-        else [
-            f"{for_or_against(at == 0)} that 2/λ is critical: of {n:,} runs with γ > 2/λ {at:,} ended at the minimiser; "
-            f"the run from 0 leaves it at γλ = {np.nanmin([one.leaves for one in sweeps]):.3g} at the earliest and "
-            f"{np.nanmax([one.leaves for one in sweeps]):.3g} at the latest, on a grid of {step:.2g}."
-        ]
-    )
+    found = [
+        f"{for_or_against(at == 0)} that 2/λ is critical: of {n:,} runs with γ > 2/λ {at:,} ended at the minimiser; "
+        f"the run from 0 leaves it at γλ = {np.nanmin([one.leaves for one in sweeps]):.3g} at the earliest and "
+        f"{np.nanmax([one.leaves for one in sweeps]):.3g} at the latest, on a grid of {step:.2g}."
+    ]
     near = [one.periods[0] for one in sweeps if one.periods and one.leaves >= 2.0 - step]
     doubled = sum(period == 2 for period, _ in near)
     found.append(

@@ -159,7 +159,8 @@ def against_linear(found: Sequence[Line], sizes: NDArray[np.float64]) -> str:
             f"{linear.name} needs {linear.medians[-1]:,.0f} iterations at d = {sizes[-1]:,.0f}, the networks {last}"
         )
     share = f"{sum(below)} of {len(below)} networks have an exponent below the linear model's, interval and all"
-    return f"{by_share(sum(below) / max(len(below), 1))}: {share}; {'; '.join(told)}."
+    verdict = by_share(sum(below) / len(below)) if below else "Nothing here for or against the claim"
+    return f"{verdict}: {share}; {'; '.join(told)}."
 
 
 def draw(sizes: NDArray[np.float64], found: Sequence[Line], what: str) -> Figure:
