@@ -360,7 +360,7 @@ def test_what_is_wrong_is_said_in_one_sentence(name):
 
 
 def test_a_run_in_words_names_an_infinite_step_size_and_claims_outputs_alone():
-    run = sx.nonlinear.solve(two_layers(8), X, Y, step_size=inf, unit=0.1)
+    run = sx.nonlinear.solve(two_layers(2), X, Y, step_size=inf, unit=0.1)
     said = str(run)
     assert ", step size ∞, unit 0.1" in said
     assert ("every row has a positive output" in said) == (run.status == "separated") and "raw data" not in said

@@ -80,12 +80,7 @@ def samples_of(experiment: Experiment, entry: DataEntry) -> list[int | None]:
 
 def bias_job(entry: DataEntry, seed: int | None, method: str, gamma: float) -> Job:
     """The run on these rows; all step sizes get the same length, or their angles could not be compared."""
-    return Job("bias", entry, seed, method, gamma, length_of(entry))
-
-
-def length_of(entry: DataEntry) -> int:
-    """The iterations of each run: the least of the entry's budgets."""
-    return min(entry.limit(gamma) for gamma in (0.0, 1.0, 10.0))
+    return Job("bias", entry, seed, method, gamma, min(entry.limit(step_size) for step_size in (0.0, 1.0, 10.0)))
 
 
 @lru_cache(maxsize=1)
@@ -411,7 +406,7 @@ def draw_band(ax: Axes, course: Course, x: Column, colour: object, label: str, d
 
 def caption(experiment: Experiment, data: Data) -> str:
     """Which rows, which runs, what is drawn."""
-    lengths = dict.fromkeys(f"{length_of(entry):,}" for entry in entries_of(experiment, data))
+    lengths = dict.fromkeys(f"{bias_job(entry, 0, '', 1.0).limit:,}" for entry in entries_of(experiment, data))
     return (
         f"{rows_caption(entries_of(experiment, data), experiment.seeds)} Runs go on past separation, for "
         f"{' or '.join(lengths)} iterations each, at every step size. "
