@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from math import inf, isinf
 from typing import Any
 
+import numpy as np
+
 from separatrix.core.threads import threads
 from separatrix.data.rows import ClusterError, Rows, Vector
 from separatrix.walking.angle import Angle
@@ -165,6 +167,8 @@ class Walk:
             engine.use_threads(pace.threads)
             wanted, before = 1 if callable(self.stop) else min(pace.steps, goal - engine.t), engine.t
             pace.note(self._timed(wanted, epoch), engine.t - before, wanted)
+            if self.method.schedule is not None and not np.isfinite(engine.phi()).all():
+                raise ValueError(f"step_size grows too large: θ has left the numbers that there are by t = {engine.t}.")
             self._tell()
             if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
                 self._save()
