@@ -14,7 +14,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from math import inf, isinf
+from math import frexp, inf, isinf
 from typing import Any
 
 import numpy as np
@@ -145,7 +145,7 @@ class Walk:
                 if not engine.check():
                     continue
                 # The engine holds n φ or the like; what is claimed is claimed of the φ that is returned.
-                self.status = Status.SEPARATED if self.rows.lowest(engine.phi()) > 0 else Status.ROUNDED
+                self.status = Status.SEPARATED if self._lowest(engine.phi()) > 0 else Status.ROUNDED
                 return
             if at_separation and engine.cycle is not None:
                 self.status = Status.CYCLE
@@ -181,6 +181,12 @@ class Walk:
         took = time.perf_counter() - began
         self.seconds += took
         return took
+
+    def _lowest(self, phi: Vector) -> float:
+        """The smallest z_iᵀφ, for its sign; a method of the user's own may have θ/γ so long that products overflow."""
+        if self.method.own is not None and phi.any():
+            phi = np.ldexp(phi, -frexp(float(abs(phi).max()))[1])
+        return self.rows.lowest(phi)
 
     def _keep_shown(self) -> None:
         """Let the iterates that someone still has take over what is theirs, before the engine goes on or away."""
@@ -231,7 +237,7 @@ class Walk:
         self._keep_shown()
         status = Status.STOPPED if self.status is None else self.status
         engine, phi = self.engine, self.engine.phi()
-        separated = status is Status.SEPARATED or (not engine.seen_wrong and self.rows.lowest(phi) > 0)
+        separated = status is Status.SEPARATED or (not engine.seen_wrong and self._lowest(phi) > 0)
         if separated and status in (Status.MAX_ITER, Status.CYCLE):
             status = Status.SEPARATED
         short = self.rows.unpad(phi)
