@@ -14,8 +14,10 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from math import inf, isinf
+from math import frexp, inf, isinf
 from typing import Any
+
+import numpy as np
 
 from separatrix.core.threads import threads
 from separatrix.data.rows import ClusterError, Rows, Vector
@@ -143,7 +145,7 @@ class Walk:
                 if not engine.check():
                     continue
                 # The engine holds n φ or the like; what is claimed is claimed of the φ that is returned.
-                self.status = Status.SEPARATED if self.rows.lowest(engine.phi()) > 0 else Status.ROUNDED
+                self.status = Status.SEPARATED if self._lowest(engine.phi()) > 0 else Status.ROUNDED
                 return
             if at_separation and engine.cycle is not None:
                 self.status = Status.CYCLE
@@ -165,6 +167,8 @@ class Walk:
             engine.use_threads(pace.threads)
             wanted, before = 1 if callable(self.stop) else min(pace.steps, goal - engine.t), engine.t
             pace.note(self._timed(wanted, epoch), engine.t - before, wanted)
+            if self.method.schedule is not None and not np.isfinite(engine.phi()).all():
+                raise ValueError(f"step_size grows too large: θ has left the numbers that there are by t = {engine.t}.")
             self._tell()
             if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
                 self._save()
@@ -177,6 +181,12 @@ class Walk:
         took = time.perf_counter() - began
         self.seconds += took
         return took
+
+    def _lowest(self, phi: Vector) -> float:
+        """The smallest z_iᵀφ, for its sign; a method of the user's own may have θ/γ so long that products overflow."""
+        if self.method.own is not None and phi.any():
+            phi = np.ldexp(phi, -frexp(float(abs(phi).max()))[1])
+        return self.rows.lowest(phi)
 
     def _keep_shown(self) -> None:
         """Let the iterates that someone still has take over what is theirs, before the engine goes on or away."""
@@ -227,7 +237,7 @@ class Walk:
         self._keep_shown()
         status = Status.STOPPED if self.status is None else self.status
         engine, phi = self.engine, self.engine.phi()
-        separated = status is Status.SEPARATED or (not engine.seen_wrong and self.rows.lowest(phi) > 0)
+        separated = status is Status.SEPARATED or (not engine.seen_wrong and self._lowest(phi) > 0)
         if separated and status in (Status.MAX_ITER, Status.CYCLE):
             status = Status.SEPARATED
         short = self.rows.unpad(phi)
