@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from math import inf, isinf, log
 from pathlib import Path
 
@@ -325,3 +326,21 @@ def test_every_picture_and_table_of_the_committed_report_is_there_and_the_page_n
     named += [docs / name for name in re.findall(r"beyond/figures/[\w.-]+\.png", page)]
     assert named and not [path for path in named if not path.exists()]
     assert sum(path.stat().st_size for path in (docs / "beyond").rglob("*.*")) < 6_000_000
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("data = [[1]]", "data must be names"),
+        ("methods = [[1]]", "methods must be names"),
+        ("models = ['nope']", "unknown model 'nope'"),
+        ("widths = ['x']", "widths must be a whole number of at least 1"),
+        ("units = [0]", "units must be positive finite numbers"),
+        ("seeds = -1", "seeds must be at least 0, got -1"),
+        ("points = 0", "points must be at least 1, got 0"),
+    ],
+)
+def test_bad_fields_of_an_entry_are_told_in_a_sentence(line, sentence):
+    entry = {"kind": "networks", "title": "t", "data": ["a"]} | tomllib.loads(line)
+    with pytest.raises(ValueError, match=sentence):
+        parse_book({"title": "b", "data": {"a": {"source": "digits"}}, "x": entry}, "here")

@@ -364,3 +364,36 @@ def test_a_run_in_words_names_an_infinite_step_size_and_claims_outputs_alone():
     said = str(run)
     assert ", step size ∞, unit 0.1" in said
     assert ("every row has a positive output" in said) == (run.status == "separated") and "raw data" not in said
+
+
+class Odd(torch.nn.Module):
+    """A linear module that answers by `how`."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.linear, self.how = torch.nn.Linear(2, 1), how
+
+    def forward(self, x):
+        return self.how(self.linear(x))
+
+
+def silent(_):
+    raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("module", "sentence"),
+    [
+        (torch.nn.Linear(2, 1, dtype=torch.complex128), "complex parameters"),
+        (Odd(lambda out: out * 1j), "output must be real"),
+        (Odd(silent), "RuntimeError; give it such as it takes"),
+    ],
+)
+def test_modules_with_complex_or_no_answers_are_refused_in_a_sentence(module, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        nonlinear.solve(module, np.eye(2), [0, 1])
+
+
+def test_rows_may_be_a_tensor_that_wants_a_gradient():
+    X = torch.eye(2, dtype=torch.float64, requires_grad=True)
+    assert nonlinear.solve(linear(2), X, [0, 1]).separated

@@ -285,7 +285,8 @@ def interrupt():
     begun.wait()
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt).start()
-run = sx.solve(X, y, "lr-gd", step_size=0.5, max_iter=10**9, progress=lambda t, wrong: t > 100 and begun.set())
+told = lambda t, wrong: t > 100 and begun.set()
+run = sx.solve(X, y, "lr-gd", step_size=0.5, max_iter=10**9, stop=None, progress=told)
 print(run.status, run.n_iter > 100, run.trace["iteration"][-1] == run.n_iter)
 """
 

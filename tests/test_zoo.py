@@ -366,3 +366,18 @@ def test_a_bound_takes_a_margin_by_its_lower_end():
     found = sx.max_margin(X, y)
     for method in sx.zoo.each(20, 1.25**0.5, 0.4, R_sum=1.5):
         assert method.bound(20, 1.2, found) == method.bound(20, 1.2, found.lower) > 0
+
+
+@pytest.mark.parametrize("ratio", [1e4, 1e8, 1e12])
+def test_growing_steps_have_their_size_however_thin_the_margin(ratio):
+    """γ_0 = (e^y(1) - 1)/μ² with y(1) = 1/(4 (R²/μ² + ½)) up to its square, so γ_0 R² is a quarter."""
+    method = zoo.GrowingStepsGD(1.0, 1 / ratio)
+    assert method.step_size(0) == pytest.approx(0.25, rel=2 / ratio**2 + 1e-14)
+    assert method.step_size(1000) >= method.step_size(0)
+
+
+@pytest.mark.parametrize("scale", [2.0**-300, 1.0, 2.0**300])
+def test_the_smooth_perceptron_separates_at_every_scale_of_the_rows(scale):
+    Z = np.array([[1.0, 2.0], [-1.0, 3.0]]) * scale
+    run = sx.solve(Z, [1, -1], zoo.SmoothPerceptron(1 / (20 * scale**2)), max_iter=20)
+    assert run.separated and run.n_iter == 2

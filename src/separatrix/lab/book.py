@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from separatrix.datasets.rows import SCALES
 from separatrix.lab.kinds import KINDS
+from separatrix.lab.kinds.networks import MODELS
 from separatrix.lab.spec import (
     CHECKS,
     IMAGES,
@@ -181,6 +182,20 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
     parts: tuple[tuple[str, type[Any]], ...] = (("panels", Panel), ("counts", Count), ("ratios", Ratio))
     for name, part in parts:
         known[name] = tuple(part(**_fields(part, one, f"{where}, {name}")) for one in known.get(name, ()))
+    for name in ("data", "methods", "models"):
+        if odd := [one for one in known.get(name) or () if not isinstance(one, str)]:
+            raise ValueError(f"{where}: {name} must be names, got {odd[0]!r}.")
+    for name, least in (("seeds", 0), ("starts", 0), ("iterations", 0), ("points", 1)):
+        if known.get(name) is not None and known[name] < least:
+            raise ValueError(f"{where}: {name} must be at least {least}, got {known[name]}.")
+    for width in known.get("widths", ()):
+        _whole(width, f"{where}, widths")
+    for unit in known.get("units", ()):
+        if not isinstance(unit, float) or not 0 < unit < inf:
+            raise ValueError(f"{where}: units must be positive finite numbers, got {unit!r}.")
+    for model in known.get("models", ()):
+        if model not in MODELS:
+            raise ValueError(f"{where}: unknown model {model!r}{did_you_mean(model, MODELS)}; {', '.join(MODELS)}.")
     experiment = Experiment(id=key, **known)
     for panel in experiment.panels:
         if panel.metric not in METRICS:

@@ -79,7 +79,7 @@ class Sample:
 
 def hold_sample(X: Any, y: Any, sample_weight: Any) -> Sample:
     """Rows, labels and weights checked; every complaint about data is raised here."""
-    rows = np.asarray(X)
+    rows = np.asarray(X.detach() if getattr(X, "requires_grad", False) else X)
     if rows.ndim < 2 or rows.dtype.kind not in "fiub":
         raise ValueError(f"X must be numbers of shape (n, ...), got {rows.dtype} of shape {rows.shape}.")
     if not len(rows):
@@ -138,6 +138,8 @@ class Network:
         self.torch, self.sample, self.chunk, self.precision = torch, sample, chunk, dtype
         self.dtype = torch.float64 if dtype == "float64" else torch.float32
         self.end = -log(torch.finfo(self.dtype).tiny)  # exp(-x) underflows beyond it
+        if any(p.is_complex() for p in module.parameters()):
+            raise ValueError("module has complex parameters; networks are trained in real numbers.")
         self.module = deepcopy(module).to("cpu", self.dtype).eval()
         self.params = [p for p in self.module.parameters() if p.requires_grad]
         if not self.params:
@@ -154,12 +156,14 @@ class Network:
             with self.torch.enable_grad():
                 out = self.module(given)
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
-            seen = str(error).strip().splitlines()[0].rstrip(".")
+            seen = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
             raise ValueError(f"module does not take rows of shape {shape}: {seen}; give it such as it takes.") from None
         k = len(self.sample.X[:PROBED])
         if not isinstance(out, self.torch.Tensor) or tuple(out.shape) not in ((k,), (k, 1)):
             found = tuple(out.shape) if isinstance(out, self.torch.Tensor) else type(out).__name__
             raise ValueError(f"module must have one output per row, ({k},) or ({k}, 1) for {k} rows, got {found}.")
+        if out.is_complex():
+            raise ValueError(f"module's output must be real numbers, got {out.dtype}.")
         if given._version != version:
             raise ValueError("module changes the rows that it is given; its first layer must not be inplace=True.")
         if not out.requires_grad:

@@ -12,6 +12,7 @@ set does; then Φ = base + k·step. Products, sums and exp are those of `core.de
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from math import isinf
 from typing import Any, NamedTuple
 
@@ -125,29 +126,55 @@ class Definition:
 
     @np.errstate(over="ignore", invalid="ignore")
     def advance(self) -> None:
-        """Φ⁺ = Φ + step."""
-        if self.turns:
-            self.base, self.step, self.k = self.Phi, self.turn(), 0
-            self.last = self.active if isinf(self.rule.gamma) and not self.half else None
-        self.k += 1
-        self.Phi = self.base + self.Phi.dtype.type(self.k) * self.step
-        self.t += 1
-        self.half = False
-        self.look()
+        """Φ⁺ = Φ + step, whole or not at all: an error or Ctrl-C in a user's function leaves the iterate before it."""
+        before = dict(vars(self))  # nothing below changes an array in place
+        try:
+            if self.turns:
+                self.base, self.step, self.k = self.Phi, self.turn(), 0
+                self.last = self.active if isinf(self.rule.gamma) and not self.half else None
+            self.k += 1
+            self.Phi = self.base + self.Phi.dtype.type(self.k) * self.step
+            self.check_finite()
+            self.t += 1
+            self.half = False
+            self.look()
+        except BaseException:
+            vars(self).update(before)
+            raise
+
+    def check_finite(self) -> None:
+        """Complain about a user's step out of the numbers that there are."""
+        own, frame = self.method.own, self.frame
+        if own is None:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            phi = self.Phi.astype(np.float64) / frame.unit * frame.scale
+        if not np.isfinite(phi).all():
+            raise ValueError(
+                f"{own.name}: the step at t = {self.t} takes θ/γ out of {self.Phi.dtype}; is the step size too large?"
+            )
 
     def turn(self) -> Vector:
         """(γ_t/γ_0) n^p/N Σ s_i w_i z_i; a method of the user's own may have another N, or a step of its own."""
         own, kind = self.method.own, self.Phi.dtype.type
         if own is not None and self.method.overrides("step"):
             step = np.zeros_like(self.Phi)
-            step[: self.entries] = checked_step(own, At(self), self.entries) / self.frame.scale  # here Φ = θ/scale
+            at = At(self)
+            with np.errstate(over="ignore"):  # see `check_finite`
+                step[: self.entries] = checked_step(own, at, self.entries) / self.frame.scale  # here Φ = θ/scale
+            self.memory = at.memory
             return step
-        total = pull(self.X, self.sign, self.bias, self.w)  # Σ w_i z_i, and behind it Σ w_i
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore") if own else nullcontext():
+            total = pull(self.X, self.sign, self.bias, self.w)  # Σ w_i z_i, and behind it Σ w_i
         if own is not None and self.method.overrides("normaliser"):
-            N = kind(checked_normaliser(own, At(self)) / self.frame.unit)  # N/n^p
+            at = At(self)
+            N = kind(checked_normaliser(own, at) / self.frame.unit)  # N/n^p
+            self.memory = at.memory
         else:
             N = divisor(self.rule, total[-1], self.m[self.kept].min())  # W^(1-p)
-        return np.asarray(total[:-1] / N * kind(self.method.factor(self.t)))
+        factor = kind(self.method.factor(self.t))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore") if own else nullcontext():
+            return np.asarray(total[:-1] / N * factor)
 
 
 def begins_half(method: Plan, Phi: Vector) -> bool:

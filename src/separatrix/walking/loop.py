@@ -14,7 +14,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from math import inf, isfinite, isinf
+from math import frexp, inf, isfinite, isinf
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,9 @@ class Walk:
         self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
         self.recorder = Recorder("log", False, angle is not None) if recorder is None else recorder
         self.checkpoint, self.angle = checkpoint, angle
-        self.may_overflow = method.schedule is not None or method.own is not None  # other steps are rows' means
+        self.may_overflow = (
+            method.schedule is not None
+        )  # else steps are rows' means, or a method's own, which complains
         self.status: Status | None = None
         self.seconds = 0.0
         self.shown: weakref.WeakSet[Iterate] = weakref.WeakSet()  # of this iterate, those that someone still has
@@ -146,7 +148,7 @@ class Walk:
                 if not engine.check():
                     continue
                 # The engine holds n φ or the like; what is claimed is claimed of the φ that is returned.
-                if self.rows.lowest(engine.phi()) > 0:
+                if self._lowest(engine.phi()) > 0:
                     self.status = Status.SEPARATED
                 else:
                     self.status = Status.ROUNDED if self._measurable() else Status.DIVERGED
@@ -215,6 +217,12 @@ class Walk:
         self.seconds += took
         return took
 
+    def _lowest(self, phi: Vector) -> float:
+        """The smallest z_iᵀφ, for its sign; a method of the user's own may have θ/γ so long that products overflow."""
+        if self.method.own is not None and phi.any():
+            phi = np.ldexp(phi, -frexp(float(abs(phi).max()))[1])
+        return self.rows.lowest(phi)
+
     def _keep_shown(self) -> None:
         """Let the iterates that someone still has take over what is theirs, before the engine goes on or away."""
         for kept in self.shown:
@@ -264,7 +272,7 @@ class Walk:
         self._keep_shown()
         status = Status.STOPPED if self.status is None else self.status
         engine, phi = self.engine, self.engine.phi()
-        separated = status is Status.SEPARATED or (not engine.seen_wrong and self.rows.lowest(phi) > 0)
+        separated = status is Status.SEPARATED or (not engine.seen_wrong and self._lowest(phi) > 0)
         if separated and status in (Status.MAX_ITER, Status.CYCLE):
             status = Status.SEPARATED
         short = self.rows.unpad(phi)

@@ -124,7 +124,7 @@ def checked_gamma(schedule: Callable[[int], float], t: int) -> float:
     except OverflowError:
         raise ValueError(f"step_size is too large for a float at t = {t}; let it level off before.") from None
     if not good:
-        raise ValueError(f"step_size must be finite and positive at every t, got {value!r} at t = {t}.")
+        raise ValueError(f"step_size must be finite and positive at every t, got {value!r:.40} at t = {t}.")
     return float(value)
 
 

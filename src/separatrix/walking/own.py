@@ -229,7 +229,8 @@ class At:
 
     def __init__(self, run: Definition) -> None:
         self._run = run
-        self.t, self.n, self.memory = run.t, run.frame.size, run.memory
+        self.t, self.n = run.t, run.frame.size
+        self.memory = {name: value.copy() for name, value in run.memory.items()}  # the run's own until the step is made
 
     @cached_property
     def step_size(self) -> float:
@@ -316,8 +317,10 @@ def checked_weights(method: Method, x: Vector, t: int) -> Vector:
 
 
 def checked_normaliser(method: Method, at: At) -> float:
-    """Its N, or one sentence."""
+    """Its N and the memory it leaves, or one sentence."""
+    begun = dict(at.memory)
     N = method.normaliser(at)
+    keep_memory(method, at, begun)
     if not is_number(N) or not 0 < float(N) < np.inf:
         raise ValueError(f"{method.name}: normaliser must be a finite number above 0, got {N!r} at t = {at.t}.")
     return float(N)
@@ -330,23 +333,34 @@ def checked_step(method: Method, at: At, entries: int) -> Vector:
     if not np.isfinite(step).all():
         bad = step[~np.isfinite(step)][0]
         raise ValueError(f"{method.name}: step must be finite, got {bad} at t = {at.t}; is the step size too large?")
-    if at.memory.keys() != begun.keys():
-        odd = min(at.memory.keys() ^ begun.keys())
+    keep_memory(method, at, begun)
+    return step
+
+
+def keep_memory(method: Method, at: At, begun: Mapping[str, Vector]) -> None:
+    """Hold what a method left in `at.memory` against what it began with, and copy it."""
+    if not isinstance(at.memory, Mapping):
+        raise ValueError(f"{method.name}: at.memory must stay a dict, got {at.memory!r:.80} at t = {at.t}.")
+    left, at.memory = at.memory, {}
+    if left.keys() != begun.keys():
+        odd = min(map(str, left.keys() ^ begun.keys()))
         raise ValueError(f"{method.name}: memory[{odd!r}] came or went at t = {at.t}; name all of it in memory(n, d).")
     for name, old in begun.items():
-        new = np.asarray(at.memory[name])
+        new = np.asarray(left[name])
         if new.shape != old.shape or not np.can_cast(new.dtype, old.dtype, "same_kind"):
             raise ValueError(
                 f"{method.name}: memory[{name!r}] began as {old.dtype} of shape {old.shape}, "
                 f"got {new.dtype} of {new.shape} at t = {at.t}."
             )
         at.memory[name] = new.astype(old.dtype)  # a copy: what the method keeps of it is its own
-    return step
 
 
 def begun_memory(method: Method, n: int, d: int) -> dict[str, Vector]:
     """What it remembers at the start, as arrays."""
-    begun = {str(name): np.array(value) for name, value in method.memory(n, d).items()}
+    given = method.memory(n, d)
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{method.name}: memory must return a dict of arrays by name, got {given!r:.80}.")
+    begun = {str(name): np.array(value) for name, value in given.items()}
     for name, value in begun.items():
         if not name.isidentifier() or value.dtype.kind not in "fiub":
             raise ValueError(
@@ -380,6 +394,8 @@ def _told(value: Any) -> str:
 
 def _numbers(method: Method, what: str, t: int, found: Any, shape: tuple[int, ...], each: str) -> Vector:
     try:
+        if np.iscomplexobj(found):
+            raise TypeError("no real numbers")
         values = np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{method.name}: {what} must be numbers, got {found!r:.80} at t = {t}.") from None
@@ -389,5 +405,11 @@ def _numbers(method: Method, what: str, t: int, found: Any, shape: tuple[int, ..
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is one real number."""
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    """Whether this is one real number that a float can hold."""
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True

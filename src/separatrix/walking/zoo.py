@@ -230,11 +230,17 @@ class GrowingStepsGD(Method):
 
     def y(self, t: float) -> float:
         """ln(1 + μ² Σ_{s<t} γ_s)."""
-        return float((8 + 3 * t / ((self.R / self.mu) ** 2 + 0.5)) ** (1 / 3) - 2)
+        return self.rises(0, t)
+
+    def rises(self, s: float, t: float) -> float:
+        """y(t) - y(s), as a³ - b³ over a² + ab + b², where nothing cancels however slow it is."""
+        c = 3 / ((self.R / self.mu) ** 2 + 0.5)
+        a, b = (8 + c * t) ** (1 / 3), (8 + c * s) ** (1 / 3)
+        return float(c * (t - s) / (a * a + a * b + b * b))
 
     def step_size(self, t: int) -> float:
         """γ_t; `solve(X, y, "lr-gd", step_size=method.step_size)` has it in the compiled core."""
-        return float(np.exp(self.y(t))) * expm1(self.y(t + 1) - self.y(t)) / self.mu**2
+        return float(np.exp(self.y(t))) * expm1(self.rises(t, t + 1)) / self.mu**2
 
     @of_margin
     def bound(self, n: int, R: float, mu: float) -> float:

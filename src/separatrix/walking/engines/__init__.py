@@ -90,7 +90,7 @@ def choose(engine: str | Gram, rows: Rows, method: Plan, arithmetic: str = "floa
         raise ValueError(f"arithmetic must be {' or '.join(ARITHMETIC)}, got {arithmetic!r}.")
     if arithmetic == "float32":
         _bears_float32(named, rows, method)
-        named = "dense" if named == "auto" else named
+        named = ("numpy" if own or not compiled else "dense") if named == "auto" else named
     if named != "auto":
         return named
     if own or not compiled:
