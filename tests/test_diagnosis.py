@@ -549,3 +549,11 @@ def test_signs_that_would_take_minutes_are_left_open_where_no_time_is_given(monk
     left = [name for name, sign in found.columns.items() if sign == "?"]
     assert (found.kind, found.certainty) == ("complete", "proven") and 0 < len(left) < len(whole)
     assert "?" not in whole.values() and all(found.columns[name] in ("?", whole[name]) for name in whole)
+
+
+def test_a_sparse_matrix_of_zeros_is_diagnosed_as_its_dense_copy_is():
+    X, y = np.zeros((7, 2)), [1, 1, -1, 1, -1, -1, -1]
+    for intercept in (False, True):
+        dense, thin = (sx.diagnose(A, y, fit_intercept=intercept) for A in (X, sparse.csr_array(X)))
+        assert thin.kind == dense.kind == "overlap" and thin.columns == dense.columns
+        assert set(thin.aliased) == {"x0", "x1"} and thin.verify(sparse.csr_array(X), y)

@@ -156,7 +156,7 @@ def find_extended(
     reader, only, order = Reader(small), small, np.arange(len(kept))
     if len(kept) < reader.D or (len(first) and small.n * reader.D <= budget.entries):
         order = np.argsort(~np.isin(kept, first), kind="stable")  # of columns dependent to rounding the later ones go
-        as_stored = reader.csr if small.sparse else reader.dense
+        as_stored = reader.csr if small.sparse and len(kept) else reader.dense
         only = hold_signed(as_stored(np.arange(small.n), kept[order]), small.classes)
     found = find(only, budget)
     back = np.argsort(order)
