@@ -33,7 +33,7 @@ class Budget:
     part: int = 50_000
     eliminated: int = 100_000
     entries: int = 100_000_000
-    signs: int = 3_000_000_000
+    signs: int = 2_500_000_000
 
     @classmethod
     def within(cls, time_limit: float | None, *, exact: bool = False) -> Self:

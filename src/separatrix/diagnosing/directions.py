@@ -45,6 +45,7 @@ LOOKED_AT, SHORT = 20, 64  # rows whose whole numbers say by their bits whether 
 TELLING = 1e-12  # of its largest entry, what a point's entry must be to show a sign
 OPEN = 20_000  # entries of rows that floats leave open, up to which a point is looked at exactly
 SEARCHED, SEARCHES = 10_000_000, 12  # entries of rows up to which signs left open are decided one by one, and how many
+DEARER = 8  # times what least squares of all rows take, a search does
 IN_VAIN = 4  # searches that one without an answer counts for: where floats do not tell one sign, they tell few
 SYSTEM = 250  # weights up to which they are solved for exactly
 
@@ -147,7 +148,8 @@ class Cone:
         self.small = work <= self.budget.tiny
         self.simplex = work <= self.budget.exact or (work <= TIMES * self.budget.exact and self.short)
         self.points: list[list[Fraction]] = []
-        self.searches = SEARCHES if self.budget.deadline else min(SEARCHES, 1 + self.budget.signs // max(work, 1))
+        few = 1 + self.budget.signs // (DEARER * max(work, 1))
+        self.searches = SEARCHES if self.budget.deadline else min(SEARCHES, few)
 
     def holds(self, theta: Sequence[float | Fraction]) -> bool:
         """Whether θ_K = -Mθ_N at a point of the cone, which is then one of those met; not where relations are missing.
