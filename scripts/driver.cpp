@@ -275,7 +275,7 @@ int main(int count, char **names) {
                           : in.run.engine != BATCH ? sweep(in, phi)
                           : in.run.shorter         ? batch<float>(in, phi)
                                                    : batch<double>(in, phi);
-    sx_row_norms(&in.rows, norms.data());
+    sx_row_norms(&in.rows, in.run.threads, in.run.width, norms.data());
     std::FILE *file = std::fopen(names[2], "wb");
     if (!file) return 3;
     std::fwrite(&answer, sizeof(answer), 1, file);
