@@ -218,10 +218,11 @@ class Walk:
         return took
 
     def _lowest(self, phi: Vector) -> float:
-        """The smallest z_iᵀφ, for its sign; a method of the user's own may have θ/γ so long that products overflow."""
-        if self.method.own is not None and phi.any():
-            phi = np.ldexp(phi, -frexp(float(abs(phi).max()))[1])
-        return self.rows.lowest(phi)
+        """The smallest z_iᵀφ, for its sign; where products overflow or vanish, that of a φ of length about 1."""
+        low, top = self.rows.lowest(phi), float(abs(phi).max())
+        if (isfinite(low) and low != 0) or not 0 < top < inf:
+            return low
+        return self.rows.lowest(np.ldexp(phi, -frexp(top)[1]))
 
     def _keep_shown(self) -> None:
         """Let the iterates that someone still has take over what is theirs, before the engine goes on or away."""
