@@ -24,7 +24,7 @@ from separatrix.lab.kinds.limit import FINE, in_whole_numbers, limit_job, parts_
 from separatrix.lab.report_page import SECTIONS
 from separatrix.lab.reproduce import reproduce
 from separatrix.lab.results import Results
-from separatrix.lab.samples import sample
+from separatrix.lab.samples import planted_in_units, sample
 from separatrix.lab.spec import DataEntry, ids_of_book
 from separatrix.lab.store import Job, Store
 from separatrix.walking.methods import parse_method
@@ -197,6 +197,16 @@ def test_newton_finds_the_minimiser_and_the_curvature_of_a_closed_form():
     assert theta[0] == pytest.approx(log(3), rel=1e-12) and lam == pytest.approx(3 / 16, rel=1e-12) and abs(top[0]) == 1
     separable = minimiser(np.array([[1.0], [2.0]]), np.ones(2))[0]
     assert np.isnan(separable).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_newton_finds_the_minimiser_where_values_no_longer_tell_two_points_apart(seed):
+    X, y = planted_in_units(40, 2, 0.01, 0.0, seed)
+    y[np.random.default_rng(seed).permutation(40)[:8]] *= -1
+    Z = y[:, None] * X
+    best = minimiser(Z, np.ones(40))[0]
+    p = 1 / (1 + np.exp(Z @ best))
+    assert np.linalg.norm(p @ Z) / 40 < 1e-12
 
 
 def test_runs_end_at_the_minimiser_below_the_critical_step_and_in_the_known_two_cycle_beyond():

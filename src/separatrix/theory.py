@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.core.definition import dots, norm
 from separatrix.walking.methods import parse_method
 
 Matrix = NDArray[np.float64]
@@ -207,7 +208,8 @@ def planted(
     """Random rows that a known unit vector u separates with at least this margin.
 
     Draw u, draw z_i from the standard normal law, turn it so that z_i·u ≥ 0, add `margin` times u. Labels are random;
-    the first two rows are one of each class. μ ≥ margin holds to rounding, and μ itself is larger.
+    the first two rows are one of each class. μ ≥ margin holds to rounding, and μ itself is larger. Its products
+    are those of the library's arithmetic: a seed gives the same bits on every machine.
 
     Parameters
     ----------
@@ -247,17 +249,17 @@ def planted(
         raise ValueError("offset needs d of at least 2: in one column nothing is orthogonal to u.")
     rng = np.random.default_rng(random_state)
     u = rng.standard_normal(d)
-    u /= np.linalg.norm(u)
+    u /= norm(u)
     Z = rng.standard_normal((n, d))
-    Z *= np.where(Z @ u < 0, -1.0, 1.0)[:, None]  # z_i·u ≥ 0
+    Z *= np.where(dots(Z, u) < 0, -1.0, 1.0)[:, None]  # z_i·u ≥ 0
     Z += margin * u
     y = rng.choice([-1, 1], size=n)
     y[:2] = 1, -1
     Z *= y[:, None]  # a_i = y_i z_i, in place: the one matrix becomes X
     if offset:
         v = rng.standard_normal(d)
-        v -= (v @ u) * u
-        Z += offset / np.linalg.norm(v) * v
+        v -= dots(v[None], u)[0] * u
+        Z += offset / norm(v) * v
     return Z, y, u
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.core.definition import dots
 from separatrix.data.files import labelled
 from separatrix.data.memory import HeldRows, hold
 from separatrix.datasets import load
@@ -147,9 +148,14 @@ def planted_in_units(
     """
     X, y, u = planted(n, d, margin=1e-9, offset=offset * d**0.5, random_state=seed)
     Z = y[:, None] * X
-    Z += margin / (1 - margin) * np.linalg.norm(Z, axis=1).max() * u
-    Z /= np.linalg.norm(Z, axis=1).max()
+    Z += margin / (1 - margin) * longest(Z) * u
+    Z /= longest(Z)
     return y[:, None] * Z, y
+
+
+def longest(Z: NDArray[np.float64]) -> float:
+    """max ‖z_i‖, in the arithmetic that is the same on every machine, as what is drawn is to be."""
+    return float(np.sqrt(dots(Z * Z, np.ones(Z.shape[1])).max()))
 
 
 @lru_cache(maxsize=2)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.core.definition import exp
+from separatrix.core.definition import exp, norm
 from separatrix.data.memory import HeldRows
 from separatrix.lab.figures import legend_below, new_figure
 from separatrix.lab.jobs import Tell, Work, about
@@ -86,16 +86,19 @@ def minimiser(Z: Vector, s: Vector) -> tuple[Vector, Vector, float]:
     def value(theta: Vector) -> float:
         return float(s @ np.logaddexp(0.0, -Z @ theta) / n)
 
-    for _ in range(NEWTON):
+    def slope(theta: Vector) -> tuple[Vector, Vector]:
         p = sigmoid(-Z @ theta)
-        gradient = -(s * p) @ Z / n
+        return -(s * p) @ Z / n, p
+
+    for _ in range(NEWTON):
+        gradient, p = slope(theta)
         H = (Z.T * (s * p * (1 - p))) @ Z / n
         if np.linalg.norm(gradient) < 1e-14 * np.linalg.norm(Z, axis=1).max():
             break
         step = -np.linalg.lstsq(H, gradient, rcond=None)[0]
-        here, part = value(theta), 1.0
-        for _ in range(HALVINGS):
-            if value(theta + part * step) < here:
+        here, part, length = value(theta), 1.0, np.linalg.norm(gradient)
+        for _ in range(HALVINGS):  # near θ* values are equal to rounding, and gradients still tell
+            if value(theta + part * step) < here or np.linalg.norm(slope(theta + part * step)[0]) < length / 2:
                 break
             part /= 2
         else:
@@ -104,7 +107,8 @@ def minimiser(Z: Vector, s: Vector) -> tuple[Vector, Vector, float]:
     values, vectors = np.linalg.eigh(H)
     R = float(np.linalg.norm(Z, axis=1).max())
     there = np.linalg.norm(gradient) < 1e-9 * R and values[0] > 1e-9 * R * R  # at infinity the Hessian vanishes
-    return theta if there else np.full_like(theta, nan), vectors[:, -1], float(values[-1])
+    lam = float(f"{values[-1]:.9g}")  # the digits on which all machines agree
+    return theta if there else np.full_like(theta, nan), vectors[:, -1], lam
 
 
 def sweep(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | None, tell: Tell) -> Result:
@@ -119,11 +123,11 @@ def sweep(job: Job, sample: Sample, rows: HeldRows, checkpoint: Checkpoint | Non
     if np.isnan(best).any():
         return Result(facts | {"lambda": nan})
     rng = np.random.default_rng([0 if job.seed is None else job.seed, 2])
-    r = float(np.sqrt(rows.weight @ rows.r**2 / rows.size)) * rows.scale
+    r = norm(np.sqrt(rows.weight) * rows.r) * rows.scale / float(np.sqrt(rows.size))
     theta0: list[Vector | None] = [None]
     for _ in range(int(starts) - 1):
         direction = rng.standard_normal(rows.d)
-        theta0.append(direction / np.linalg.norm(direction) * 10 ** rng.uniform(-1, 1.5) / r)
+        theta0.append(direction / norm(direction) * 10 ** rng.uniform(-1, 1.5) / r)
     ends: list[tuple[float, float, float, float]] = []
     dots: list[tuple[float, float, float]] = []
     for k, factor in enumerate(np.linspace(low, high, int(points))):

@@ -34,7 +34,7 @@ from separatrix.lab.kinds.shared import (
     seeds_of,
 )
 from separatrix.lab.results import Results, Shown
-from separatrix.lab.samples import Sample
+from separatrix.lab.samples import Sample, longest
 from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job, Result
 from separatrix.plot import PALETTE, finish, words
@@ -74,7 +74,7 @@ def in_whole_numbers(X: Any) -> tuple[NDArray[np.float64], float, bool]:
         whole = np.rint(factor * X)
         if np.abs(factor * X - whole).max() < 1e-9:
             return whole, float(factor), True
-    c = GRID / float(np.linalg.norm(X, axis=1).max())
+    c = GRID / longest(X)
     return np.rint(c * X), c, False
 
 
