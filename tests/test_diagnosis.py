@@ -541,7 +541,7 @@ def test_signs_seen_from_a_point_of_the_cone_are_those_of_the_exact_simplex():
 def test_signs_that_would_take_minutes_are_left_open_where_no_time_is_given(monkeypatch):
     rows = hold(*everyday.narrow(0, 400, 20, 1e-9))
     whole = diagnosis_of(of_rows(rows), None).columns
-    few = Budget(signs=500_000)  # two of the 20 searches that these rows take
+    few = Budget(signs=500_000, splitting=0)  # two of the 20 searches that these rows take
     assert diagnosis_of(of_rows(rows), None, replace(few, deadline=1e9)).columns == whole
     monkeypatch.setattr(directions, "SEARCHES", 0)
     monkeypatch.setattr(directions, "centre_of", lambda *_: None)

@@ -23,6 +23,7 @@ class Budget:
     entries : of the largest dense block that is made, 8 bytes each
     signs : rows times weights squared, summed over the least squares that look for signs of coefficients, up to
         which they go on without a deadline; with one they have the time until then
+    splitting : the products of the splitting that looks for all of them at once
     """
 
     deadline: float | None = None
@@ -34,6 +35,7 @@ class Budget:
     eliminated: int = 100_000
     entries: int = 100_000_000
     signs: int = 2_500_000_000
+    splitting: int = 90_000_000_000
 
     @classmethod
     def within(cls, time_limit: float | None, *, exact: bool = False) -> Self:

@@ -30,7 +30,7 @@ from separatrix.data.memory import hold_signed
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.boundary import shares
 from separatrix.deciding.budget import Budget
-from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms, solve_system
+from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms
 from separatrix.deciding.pair import Pair
 from separatrix.deciding.relations import Relations, independent_columns
 from separatrix.deciding.scaling import Matrix
@@ -38,11 +38,15 @@ from separatrix.deciding.search import LARGE, Case, pair_of, settle
 from separatrix.deciding.vertex import by_vertex
 from separatrix.diagnosing.centre import Centre, centre_of
 from separatrix.diagnosing.cone import Witness, witnesses
+from separatrix.diagnosing.splitting import signs_seen
+from separatrix.diagnosing.view import View
+from separatrix.diagnosing.weights import combination, solves
 
 SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
 TIMES = 10  # rational arithmetic tries a sign where rows times unknowns squared is so many times that for a kind
 LOOKED_AT, SHORT = 20, 64  # rows whose whole numbers say by their bits whether it is that quick
 TELLING = 1e-12  # of its largest entry, what a point's entry must be to show a sign
+SEEN, SEEING = 4_000_000, 3_000_000_000  # entries and products up to which all signs are looked for at once
 OPEN = 20_000  # entries of rows that floats leave open, up to which a point is looked at exactly
 SEARCHED, SEARCHES = 10_000_000, 12  # entries of rows up to which signs left open are decided one by one, and how many
 DEARER = 8  # times what least squares of all rows take, a search does
@@ -74,11 +78,16 @@ def directions(case: Case, proof: Proof) -> Directions:
         within = cone.within(case)
         found = found if within is None else asked(cone, within)
         hard = not any(found)
+    if hard:
+        cone.look(proof.theta or ())
+        hard = len(cone.known) < reader.D
     pair = pair_of(case) if hard and not case.budget.late else None
     if pair is not None and np.array_equal(np.flatnonzero(pair.face), on_face):
-        told = list(witnesses(pair.inside, pair.cone, pair.point, case.budget))
+        left = [j for j in range(reader.D) if j not in cone.known]
+        told = list(witnesses(pair.inside, pair.cone[left], pair.point, case.budget))
         rays = [pair.point, *(ray for witness in told for ray in witness.rays)]
-        found = [Witness("aliased") if j in pair.left else witness for j, witness in enumerate(told)]
+        for j, witness in zip(left, told, strict=True):
+            found[j] = Witness("aliased") if j in pair.left else witness
         points = np.array(rays) @ pair.cone.T
         points = points[[] if case.budget.late else telling(points)]
         cone.enter(point * case.scaled.kappa[: reader.D] for point in chain(points, along(pair)))
@@ -148,6 +157,7 @@ class Cone:
         self.small = work <= self.budget.tiny
         self.simplex = work <= self.budget.exact or (work <= TIMES * self.budget.exact and self.short)
         self.points: list[list[Fraction]] = []
+        self.known: dict[int, str] = {}  # directions that were proven of all columns at once
         few = 1 + self.budget.signs // (DEARER * max(work, 1))
         self.searches = SEARCHES if self.budget.deadline else min(SEARCHES, few)
 
@@ -161,6 +171,17 @@ class Cone:
             return False
         self.points.append(point)
         return True
+
+    def look(self, theta: Sequence[float | Fraction]) -> None:
+        """Settle what can be settled of all columns at once, as seen from θ, where there is no face."""
+        D = self.reader.D
+        size = self.reader.n * D
+        if len(self.N) < D or size > SEEN or size * D > self.budget.affordable(SEEING):
+            return
+        Z = self.reader.dense(self.rows, self.N)
+        view = View.of(Z, np.array([nearest(t) for t in theta]), self.budget)
+        words = [] if view is None else signs_seen(view, self.budget)
+        self.known = {j: word for j, word in enumerate(words) if word != "?"}
 
     @property
     def line(self) -> bool:
@@ -233,6 +254,8 @@ class Cone:
         g = self.g[j]
         if not g:
             return "0", True
+        if j in self.known:
+            return self.known[j], True
         if self.budget.late:
             return "?", False
         shown = {s for s in (1, -1) if self.reaches(g, s)}
@@ -383,25 +406,3 @@ def along(pair: Pair) -> Iterator[Vector]:
         v[abs(v) <= 1e-9 * abs(v).max()] = 0.0
         t = 2.0 * float(abs(pair.theta[v != 0] / v[v != 0]).max()) or 1.0
         yield from (pair.theta + t * v, pair.theta - t * v)
-
-
-def combination(rows: Matrix, target: Vector) -> Vector:
-    """λ with λᵀ rows = target, in floats; rows and columns evened out first."""
-    rho = 1.0 / abs(rows).max(axis=1)
-    kappa = 1.0 / np.maximum(abs(rows * rho[:, None]).max(axis=0), 1e-300)
-    return np.asarray(np.linalg.lstsq((rows * rho[:, None] * kappa).T, target * kappa)[0] * rho)
-
-
-def solves(rows: list[list[Fraction]], floats: Matrix, target: list[Fraction]) -> bool:
-    """Whether the one combination of independent rows that gives the target, if any does, has no negative weight."""
-    from scipy.linalg import qr
-
-    size, width = floats.shape
-    scaled = floats / abs(floats).max(axis=1, keepdims=True)
-    columns = qr(scaled, mode="economic", pivoting=True)[2][:size].tolist()
-    whole = [as_integers([line[j] for line in rows] + [target[j]]) for j in columns]
-    solution = solve_system([line[:size] for line in whole], [line[size:] for line in whole])
-    if solution is None or any(line[0] < 0 for line in solution):
-        return False
-    lam = [line[0] for line in solution]
-    return all(sum(w * line[j] for w, line in zip(lam, rows, strict=True) if w) == target[j] for j in range(width))
