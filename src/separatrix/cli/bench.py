@@ -91,6 +91,7 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
 
     from separatrix.bench import speed, sweeps
     from separatrix.bench.peers import torch_installed
+    from separatrix.reporting.hints import install
     from separatrix.reporting.table import render
 
     results: list[speed.Result] = []
@@ -105,7 +106,7 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
     for table in (*speed.tables(results, limit), sweeps.table(shared)):
         console.print(render(table))
     if not torch_installed():
-        progress("PyTorch was left out: pip install 'separatrix[torch]' to time it too.")
+        progress(f"PyTorch was left out: {install('torch')}.")
     start = speed.start_up()
     loads = [name for name in ("numpy", "sklearn") if start[f"import_loads_{name}"]]
     console.print(
@@ -243,7 +244,9 @@ def check_plot(plot: Path | None, suite: Suite) -> None:
     if plot.suffix.lower() != ".png":
         raise ValueError(f"--plot must name a .png file, got {str(plot)!r}.")
     if find_spec("matplotlib") is None:
-        raise ImportError("--plot needs matplotlib: pip install 'separatrix[lab]'.")
+        from separatrix.reporting.hints import install
+
+        raise ImportError(f"--plot needs matplotlib: {install('lab')}.")
 
 
 def progress(text: str) -> None:

@@ -22,6 +22,7 @@ from separatrix.lab.samples import at_hand
 from separatrix.lab.store import Job, Store, write_whole
 from separatrix.lab.theorems import theorem_tables
 from separatrix.lab.workers import do_all, in_words
+from separatrix.reporting.hints import install
 from separatrix.reporting.machine import machine
 from separatrix.reporting.table import FORMS, Table
 
@@ -129,7 +130,7 @@ def need_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401  # only to see whether it is there
     except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'separatrix[lab]'.") from None
+        raise ImportError(f"figures need matplotlib: {install('lab')}.") from None
 
 
 def run_seconds(results: Results, jobs: Sequence[Job]) -> float:
