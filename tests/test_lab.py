@@ -78,6 +78,7 @@ ENTRY = {"kind": "curves", "title": "mine", "panels": [{"data": "mnist"}]}
     [
         ({}, "has no experiment"),
         ({"a": {"title": "x"}}, "has no kind"),
+        ({"a": {"kind": "curves", "title": "x", "panels": [{"metric": "loss"}]}}, "panels has no data in {'metric'"),
         ({"a": ENTRY | {"kind": "curvse"}}, "did you mean 'curves'?"),
         ({"a": ENTRY | {"titel": "x"}}, "did you mean 'title'?"),
         ({"a": ENTRY | {"panels": [{"data": "mnits"}]}}, "did you mean 'mnist'?"),

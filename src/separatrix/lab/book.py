@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from math import inf, isfinite
 from pathlib import Path
 from types import UnionType
@@ -181,7 +181,7 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
         )
     parts: tuple[tuple[str, type[Any]], ...] = (("panels", Panel), ("counts", Count), ("ratios", Ratio))
     for name, part in parts:
-        known[name] = tuple(part(**_fields(part, one, f"{where}, {name}")) for one in known.get(name, ()))
+        known[name] = tuple(_part(part, one, f"{where}, {name}") for one in known.get(name, ()))
     for name in ("data", "methods", "models"):
         if odd := [one for one in known.get(name) or () if not isinstance(one, str)]:
             raise ValueError(f"{where}: {name} must be names, got {odd[0]!r}.")
@@ -233,6 +233,15 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
         if _whole(n, f"{where}, sizes") < 2:
             raise ValueError(f"{where}: sizes start at 2, got {n}.")
     return experiment
+
+
+def _part(part: type[Any], entry: Any, where: str) -> Any:
+    """One panel, count or ratio, with all that it needs."""
+    known = _fields(part, entry, where)
+    for one in fields(part):
+        if one.default is MISSING and one.default_factory is MISSING and one.name not in known:
+            raise ValueError(f"{where} has no {one.name} in {entry!r}.")
+    return part(**known)
 
 
 def _runs(experiment: Experiment) -> Iterator[tuple[str, float]]:
