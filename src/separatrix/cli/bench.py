@@ -104,7 +104,7 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
         progress(f"{name}: a sweep over step sizes")
         shared.append(sweeps.measure(name, X, y, alternations))
     for table in (*speed.tables(results, limit), sweeps.table(shared)):
-        console.print(render(table))
+        console.print(render(table, console))
     if not torch_installed():
         progress(f"PyTorch was left out: {install('torch')}.")
     start = speed.start_up()
@@ -130,7 +130,7 @@ def bench_growth(console: Console) -> list[dict[str, Any]]:
     for engine, n, d in growth.grid():
         progress(f"growth: {engine}, {n:,} x {d:,}")
         results.append(growth.measure(engine, n, d))
-    console.print(render(growth.table(results)))
+    console.print(render(growth.table(results), console))
     return results
 
 
@@ -148,7 +148,7 @@ def bench_deciding(console: Console, alternations: int) -> dict[str, Any]:
     progress("deciding: large sparse problems")
     sparse = deciding.large_sparse()
     for table in deciding.tables(lines, sparse):
-        console.print(render(table))
+        console.print(render(table, console))
     return {"sides": [asdict(line) for line in lines], "sparse": sparse}
 
 
@@ -171,7 +171,7 @@ def bench_classifiers(console: Console) -> dict[str, Any]:
         progress(f"classifiers: {name}")
         fits.append(classifiers.fit(given, name, model))
     for table in (*classifiers.tables(given, sweeps, fits), classifiers.scale_table(scales)):
-        console.print(render(table))
+        console.print(render(table, console))
         for failure in table.failures:
             console.print(failure)
     named: dict[str, list[Any]] = {"sweeps": sweeps, "fits": fits, "intercept": scales}
@@ -192,7 +192,7 @@ def bench_paper(console: Console, out: Path) -> list[dict[str, Any]]:
             progress(f"{line.data}: {line.method}, step size {line.step_size}: {line.ratio:.1f} times")
             lines.append(line)
     for table in profile.tables(lines):
-        console.print(render(table))
+        console.print(render(table, console))
     return [asdict(line) | {"ratio": line.ratio} for line in lines]
 
 
@@ -204,7 +204,7 @@ def bench_large(console: Console, rows: int | None, cap: float, repeats: int, pl
     from separatrix.reporting.table import Table, render
 
     def printed(table: Table) -> None:
-        console.print(render(table))
+        console.print(render(table, console))
         for failure in table.failures:
             console.print(failure)
 

@@ -45,7 +45,8 @@ def list_(data_dir: DataDir = None, json: AsJson = False) -> None:
             (name, _classes(s), s.rows, urlsplit(s.home).netloc, s.licence, s.size / 1e6, name in here)
             for name, s in SOURCES.items()
         ]
-        wide_console().print(render(Table(f"Data sets in {folder}", columns, rows)))
+        console = wide_console()
+        console.print(render(Table(f"Data sets in {folder}", columns, rows), console))
 
 
 def _classes(source: Any) -> str:

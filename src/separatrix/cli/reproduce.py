@@ -66,7 +66,7 @@ def reproduce(
         if listed:
             tables = [our_book(name).contents() for name in BOOKS]
             for table in tables:
-                console.print(render(table), "")
+                console.print(render(table, console), "")
             if json:
                 show("", {"books": [{"title": t.title, "columns": t.columns, "rows": t.rows} for t in tables]}, json)
             return
@@ -87,7 +87,7 @@ def reproduce(
             theorems=name == PAPER and not files and (not words or "all" in words),
         )
         for table in report.tables:
-            console.print(render(table), "")
+            console.print(render(table, console), "")
         for note in report.notes:
             console.print(note)
         if json:
