@@ -49,7 +49,7 @@ LATEX = {
 class Table:
     """One table; `failures` are sentences about numbers that should have come out and did not.
 
-    `listing`: one line per run, for a file; shown nowhere.
+    `listing`: one line per run, for a file; shown nowhere. `exact`: how many of its numbers must come out exactly.
     """
 
     title: str
@@ -58,6 +58,7 @@ class Table:
     note: str = ""
     failures: tuple[str, ...] = ()
     listing: bool = False
+    exact: int = 0
 
     def is_text(self, k: int) -> bool:
         """Whether column k holds words, which stand to the left."""
