@@ -61,7 +61,7 @@ def test_reproduce_prints_the_papers_counts_names_the_report_and_exits_with_0(in
         assert row in lines, row
     assert any(line.startswith("Batch Perceptron ∞ 31 301 3,001 30,001 ") for line in lines)
     assert f"report: {tmp_path / 'r' / 'index.html'} " in done.stdout
-    assert lines[-1] == "every number that must come out exactly did."
+    assert lines[-1] == "each of the 5 numbers that must come out exactly did."
 
 
 WRONG = """

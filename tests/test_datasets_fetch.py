@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import re
 import socket
 import sys
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from separatrix.datasets import (
     places,
     verify,
 )
+from separatrix.reporting.hints import install
 from served import CONTENT, served
 
 pooch = pytest.importorskip("pooch", reason="downloads need pooch")
@@ -76,8 +78,10 @@ def test_files_go_to_the_named_folder_or_else_to_the_users_cache(server, tmp_pat
     assert {path.parent for path in fetch("mnist")} == {tmp_path / "named" / "mnist"}
 
 
-def test_the_cache_folder_is_the_users(monkeypatch):
+@pytest.mark.parametrize("place", ["", "relative", "/elsewhere"])
+def test_the_cache_folder_is_the_users_as_pooch_finds_it(place, monkeypatch):
     monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", place)
     assert places.cache_folder() == Path(pooch.os_cache("separatrix"))
 
 
@@ -240,7 +244,7 @@ def test_without_tqdm_no_bar_is_drawn(server, tmp_path, monkeypatch, capsys):
 
 def test_without_pooch_fetch_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"pip install 'separatrix\[lab\]'"):
+    with pytest.raises(ImportError, match=re.escape(install("lab"))):
         fetch("mnist", tmp_path)
 
 

@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import pickle
+import re
 import sys
 import threading
 
@@ -19,6 +20,7 @@ from sklearn.datasets import dump_svmlight_file
 from separatrix.data import csv as text
 from separatrix.data.csv import MISSING
 from separatrix.data.files import Arrays, Table, labelled, read
+from separatrix.reporting.hints import install
 
 
 @pytest.fixture
@@ -346,7 +348,7 @@ def test_parquet_falls_back_on_pandas(parquet, monkeypatch):
 def test_parquet_without_a_reader_says_what_to_install(parquet, monkeypatch):
     for name in ("polars", "pyarrow.parquet", "pandas"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r"pip install 'separatrix\[frames\]'"):
+    with pytest.raises(ImportError, match=re.escape(install("frames"))):
         read(parquet)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 
 from separatrix.data.frames import Term, design
 from separatrix.data.table import is_formula, read_table
+from separatrix.reporting.hints import install
 
 pytest.importorskip("formulaic")
 RNG = np.random.default_rng(7)
@@ -290,7 +292,7 @@ def test_formulas_are_told_from_paths(text, y, answer):
 
 def test_without_formulaic_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "formulaic", None)
-    with pytest.raises(ImportError, match=r"pip install 'separatrix\[formula\]'"):
+    with pytest.raises(ImportError, match=re.escape(install("formula"))):
         read_table("died ~ age", PATIENTS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 from separatrix.data.frames import Design, Term, design, is_frame
+from separatrix.reporting.hints import install
 
 WARDS = {
     "age": [61.5, 40.0, 33.0, 58.0, 70.0, 25.0],
@@ -545,7 +547,7 @@ def test_dicts_need_no_narwhals_and_frames_say_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals.stable.v2", None)
     assert names(design({"x": [1, 2], "f": ["a", "b"]}, [0, 1])) == ["x", "f[b] (vs a)"]
     assert not is_frame(pd.DataFrame({"a": [1]}))
-    with pytest.raises(ImportError, match=r"pip install 'separatrix\[frames\]'"):
+    with pytest.raises(ImportError, match=re.escape(install("frames"))):
         design(pd.DataFrame({"a": [1], "y": [0]}), "y")
 
 

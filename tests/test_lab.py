@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 import json
 import re
@@ -78,6 +80,7 @@ ENTRY = {"kind": "curves", "title": "mine", "panels": [{"data": "mnist"}]}
     [
         ({}, "has no experiment"),
         ({"a": {"title": "x"}}, "has no kind"),
+        ({"a": {"kind": "curves", "title": "x", "panels": [{"metric": "loss"}]}}, "panels has no data in {'metric'"),
         ({"a": ENTRY | {"kind": "curvse"}}, "did you mean 'curves'?"),
         ({"a": ENTRY | {"titel": "x"}}, "did you mean 'title'?"),
         ({"a": ENTRY | {"panels": [{"data": "mnits"}]}}, "did you mean 'mnist'?"),
@@ -567,13 +570,15 @@ def test_names_from_data_files_are_escaped_in_the_report(tmp_path):
     text = reproduce(book, ["all"], out=tmp_path, workers=1, title=evil).path.read_text()
     assert "onerror" in text
     assert "<img src=x" not in text
-    assert not re.search(r'(src|href)="(?!data:image/svg|#)', text)
-    assert "<script" not in text and "default-src 'none'" in text
+    assert not re.search(r'\b(src|href)="(?!#)', text)
+    assert "default-src 'none'" in text and text.count("<script") == 1
+    digest = base64.b64encode(hashlib.sha256(re.search("<script>(.*)</script>", text, re.DOTALL)[1].encode()).digest())
+    assert f"script-src 'sha256-{digest.decode()}'" in text
     assert "<img src=x" not in (tmp_path / "report.md").read_text()
 
 
 def test_a_report_without_experiments_of_a_section_has_no_empty_one():
-    text = page([], {}, [], {"profile": "quick"}, ["x was expected."], "t")
+    text = page([("x was expected.", "fail")], [], {}, [], {"profile": "quick"}, "t")
     assert text.count("<h2") == 1 and "x was expected." in text
 
 

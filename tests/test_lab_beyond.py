@@ -95,7 +95,7 @@ def test_beyond_is_a_word_that_ids_may_follow(invoke, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = invoke("reproduce", "beyond", "limit", "--jobs", "1")
     assert done.exit_code == 0, done.output
-    assert "report-beyond" in done.output and "(1 experiments" in done.output
+    assert "report-beyond" in done.output and "(1 experiment," in done.output
     text = (tmp_path / "report-beyond" / "report.md").read_text(encoding="utf-8")
     assert text.startswith("# A tiny report") and "(limit)" in text and "Theorems in numbers" not in text
     done = invoke("reproduce", "beyond", "figure-1")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix.data.arrays import rows_of
 from separatrix.data.memory import hold
+from separatrix.reporting.hints import install
 from separatrix.reporting.plain import LONG, plain
 
 if TYPE_CHECKING:
@@ -332,7 +333,7 @@ def _axes(ax: Axes | None, height: float = 4.0) -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'separatrix[lab]'.") from None
+        raise ImportError(f"plots need matplotlib: {install('lab')}.") from None
     return pyplot.subplots(figsize=(6.0, height), layout="constrained")[1]
 
 

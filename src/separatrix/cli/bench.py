@@ -91,6 +91,7 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
 
     from separatrix.bench import speed, sweeps
     from separatrix.bench.peers import torch_installed
+    from separatrix.reporting.hints import install
     from separatrix.reporting.table import render
 
     results: list[speed.Result] = []
@@ -103,9 +104,9 @@ def bench_speed(console: Console, alternations: int) -> dict[str, Any]:
         progress(f"{name}: a sweep over step sizes")
         shared.append(sweeps.measure(name, X, y, alternations))
     for table in (*speed.tables(results, limit), sweeps.table(shared)):
-        console.print(render(table))
+        console.print(render(table, console))
     if not torch_installed():
-        progress("PyTorch was left out: pip install 'separatrix[torch]' to time it too.")
+        progress(f"PyTorch was left out: {install('torch')}.")
     start = speed.start_up()
     loads = [name for name in ("numpy", "sklearn") if start[f"import_loads_{name}"]]
     console.print(
@@ -129,7 +130,7 @@ def bench_growth(console: Console) -> list[dict[str, Any]]:
     for engine, n, d in growth.grid():
         progress(f"growth: {engine}, {n:,} x {d:,}")
         results.append(growth.measure(engine, n, d))
-    console.print(render(growth.table(results)))
+    console.print(render(growth.table(results), console))
     return results
 
 
@@ -147,7 +148,7 @@ def bench_deciding(console: Console, alternations: int) -> dict[str, Any]:
     progress("deciding: large sparse problems")
     sparse = deciding.large_sparse()
     for table in deciding.tables(lines, sparse):
-        console.print(render(table))
+        console.print(render(table, console))
     return {"sides": [asdict(line) for line in lines], "sparse": sparse}
 
 
@@ -170,7 +171,7 @@ def bench_classifiers(console: Console) -> dict[str, Any]:
         progress(f"classifiers: {name}")
         fits.append(classifiers.fit(given, name, model))
     for table in (*classifiers.tables(given, sweeps, fits), classifiers.scale_table(scales)):
-        console.print(render(table))
+        console.print(render(table, console))
         for failure in table.failures:
             console.print(failure)
     named: dict[str, list[Any]] = {"sweeps": sweeps, "fits": fits, "intercept": scales}
@@ -191,7 +192,7 @@ def bench_paper(console: Console, out: Path) -> list[dict[str, Any]]:
             progress(f"{line.data}: {line.method}, step size {line.step_size}: {line.ratio:.1f} times")
             lines.append(line)
     for table in profile.tables(lines):
-        console.print(render(table))
+        console.print(render(table, console))
     return [asdict(line) | {"ratio": line.ratio} for line in lines]
 
 
@@ -203,7 +204,7 @@ def bench_large(console: Console, rows: int | None, cap: float, repeats: int, pl
     from separatrix.reporting.table import Table, render
 
     def printed(table: Table) -> None:
-        console.print(render(table))
+        console.print(render(table, console))
         for failure in table.failures:
             console.print(failure)
 
@@ -243,7 +244,9 @@ def check_plot(plot: Path | None, suite: Suite) -> None:
     if plot.suffix.lower() != ".png":
         raise ValueError(f"--plot must name a .png file, got {str(plot)!r}.")
     if find_spec("matplotlib") is None:
-        raise ImportError("--plot needs matplotlib: pip install 'separatrix[lab]'.")
+        from separatrix.reporting.hints import install
+
+        raise ImportError(f"--plot needs matplotlib: {install('lab')}.")
 
 
 def progress(text: str) -> None:

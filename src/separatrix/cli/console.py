@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json as to_json
 import os
 import re
@@ -11,12 +12,14 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,6 +82,24 @@ TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the a
 def examples(*lines: str) -> str:
     """The last lines of a command's help; `tests/test_front.py` runs each of them."""
     return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in lines)])
+
+
+class Legible(TyperGroup):
+    """Commands whose every word can be written: cp1252, what Windows gives files and pipes, lacks θ, ∞ and →."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run one, with letters that an encoding lacks spelled out, on stderr too."""
+        codecs.register_error("separatrix.output", _in_ascii)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="separatrix.output")
+        return super().main(*args, **options)
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    from separatrix.reporting.plain import in_ascii  # rarely needed, and not for help
+
+    return in_ascii(error)
 
 
 @contextmanager
@@ -168,10 +189,8 @@ def show(text: str, data: Mapping[str, Any], as_json: bool) -> None:
         return
     from separatrix.reporting.plain import plain
 
-    encoding = sys.stdout.encoding or "utf-8"
     text = "\n".join(plain(line) for line in spelled(text).split("\n"))
-    legible = text.replace("∞", "inf") if "∞".encode(encoding, "replace") == b"?" else text
-    print(_coloured(legible.encode(encoding, "replace").decode(encoding)), flush=True)
+    print(_coloured(text), flush=True)
 
 
 def _plain(value: Any) -> Any:

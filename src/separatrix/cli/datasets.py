@@ -45,7 +45,8 @@ def list_(data_dir: DataDir = None, json: AsJson = False) -> None:
             (name, _classes(s), s.rows, urlsplit(s.home).netloc, s.licence, s.size / 1e6, name in here)
             for name, s in SOURCES.items()
         ]
-        wide_console().print(render(Table(f"Data sets in {folder}", columns, rows)))
+        console = wide_console()
+        console.print(render(Table(f"Data sets in {folder}", columns, rows), console))
 
 
 def _classes(source: Any) -> str:
@@ -86,6 +87,7 @@ def fetch(
         from separatrix.datasets import FetchError
         from separatrix.datasets import fetch as get
         from separatrix.datasets.sources import source_of
+        from separatrix.reporting.plain import counted
 
         for name in names:  # all of them, before the first download
             source_of(name)
@@ -96,8 +98,8 @@ def fetch(
         except FetchError as error:
             print(f"separatrix: {error}", file=sys.stderr)
             raise typer.Exit(1) from None
-        lines = [f"{name}: {len(paths)} files in {Path(paths[0]).parent}" for name, paths in fetched.items()]
-        show("\n".join(lines).replace(" 1 files", " 1 file"), {"fetched": fetched}, json)
+        lines = [f"{name}: {counted(len(paths), 'file')} in {Path(paths[0]).parent}" for name, paths in fetched.items()]
+        show("\n".join(lines), {"fetched": fetched}, json)
 
 
 @app.command(epilog=examples("separatrix datasets verify mnist"))

@@ -271,8 +271,10 @@ def verify(
         wanted = claimed.n, claimed.d
         reason = "" if holds else "its numbers do not fit these rows"
         if wanted != shape:
-            sizes = "{:,} rows and {:,} columns".format
-            reason = f"it is about {sizes(*wanted)}, the data have {sizes(*shape)}"
+            from separatrix.reporting.plain import counted
+
+            about, found = (f"{counted(n, 'row')} and {counted(d, 'column')}" for n, d in (wanted, shape))
+            reason = f"it is about {about}, the data have {found}"
         report_check(claimed, holds, reason, json)
 
 

@@ -21,10 +21,12 @@ from separatrix.cli import datasets as cli_datasets
 from separatrix.cli import deciding as cli_deciding
 from separatrix.cli import reproduce as cli_reproduce
 from separatrix.cli import solve as cli_solve
+from separatrix.cli.console import Legible
 
 # Plain help needs half the time of a decorated one, and reads the same in files and pipes.
 app = typer.Typer(
     name="separatrix",
+    cls=Legible,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

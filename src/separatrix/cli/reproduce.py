@@ -58,15 +58,17 @@ def reproduce(
     """
     with plain_errors():
         from separatrix.lab.book import our_book, read_book
+        from separatrix.lab.reproduce import came_out
         from separatrix.lab.reproduce import reproduce as run
         from separatrix.lab.spec import BOOKS, PAPER
+        from separatrix.reporting.plain import counted
         from separatrix.reporting.table import render
 
         console = wide_console(quiet=json)
         if listed:
             tables = [our_book(name).contents() for name in BOOKS]
             for table in tables:
-                console.print(render(table), "")
+                console.print(render(table, console), "")
             if json:
                 show("", {"books": [{"title": t.title, "columns": t.columns, "rows": t.rows} for t in tables]}, json)
             return
@@ -87,17 +89,19 @@ def reproduce(
             theorems=name == PAPER and not files and (not words or "all" in words),
         )
         for table in report.tables:
-            console.print(render(table), "")
+            console.print(render(table, console), "")
         for note in report.notes:
-            console.print(note)
+            console.print(note, markup=False, highlight=False, soft_wrap=True)
         if json:
             show("", report.to_dict(), json)
     for failure in report.failures:
         print(f"separatrix: {failure}", file=sys.stderr)
-    console.print(f"report: {report.path} ({len(report.pieces)} experiments, {report.seconds:.0f} s)", soft_wrap=True)
+    many = counted(len(report.pieces), "experiment")
+    console.print(f"report: {report.path} ({many}, {report.seconds:.0f} s)", soft_wrap=True)
     if report.failures:
         raise typer.Exit(1)
-    console.print("every number that must come out exactly did.")
+    if report.exact:
+        console.print(came_out(report.exact))
 
 
 COMMANDS: dict[Callable[..., Any], str] = {  # each with the examples at the end of its help

@@ -126,7 +126,9 @@ def _client(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise ImportError("a Dask cluster needs Dask: pip install 'separatrix[dask]'.") from None
+        from separatrix.reporting.hints import install
+
+        raise ImportError(f"a Dask cluster needs Dask: {install('dask')}.") from None
     try:
         connect: Any = Client
         return connect(address, timeout=10)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.constants import EXACT
-from separatrix.reporting.hints import did_you_mean
+from separatrix.reporting.hints import did_you_mean, install
 from separatrix.reporting.plain import plain
 
 SHOWN = 8  # names in a message
@@ -323,7 +323,7 @@ def _narwhals() -> ModuleType:
     try:
         import narwhals.stable.v2 as nw
     except ImportError:
-        raise ImportError("data frames are read through narwhals: pip install 'separatrix[frames]'.") from None
+        raise ImportError(f"data frames are read through narwhals: {install('frames')}.") from None
     return nw
 
 

@@ -26,6 +26,7 @@ from separatrix.data.csv import GZIP, TOO_MUCH, read_text, unpacked, unpacked_mo
 from separatrix.data.frames import design
 from separatrix.data.labels import open_parquet
 from separatrix.data.npy import NOT_NPY, read_npy
+from separatrix.reporting.hints import install
 
 SUFFIXES = {
     ".csv": "text",
@@ -270,7 +271,7 @@ def _read_parquet(source: Source) -> Table:
             raise ValueError(f"{source} is no whole Parquet file ({_sentence(error)}); get it again.") from None
         columns = {str(series.name): series.to_native() for series in nw.from_native(frame).iter_columns()}
         return Table(columns, True, str(source))
-    raise ImportError(f"{source} is a Parquet file: pip install 'separatrix[frames]' to read it.")
+    raise ImportError(f"{source} is a Parquet file, which pyarrow or polars reads: {install('frames')}.")
 
 
 def _read_npz(source: Source, target: str) -> Arrays:

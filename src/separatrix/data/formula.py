@@ -33,7 +33,7 @@ from separatrix.data.columns import (
 from separatrix.data.expressions import columns_in
 from separatrix.data.frames import ENTRIES, Design, at_rows, made, names_in
 from separatrix.data.outcome import Outcome, check_beside, numbers_of, read_beside
-from separatrix.reporting.hints import did_you_mean
+from separatrix.reporting.hints import did_you_mean, install
 
 CATEGORY = re.compile(r"C\(\s*`?([^`,()]+?)`?\s*([,)])")  # C(stage), or C(stage, …)
 WILDCARD = re.compile(r"(?<![\w.\])`'\"])\.(?![\w(])")  # the dot of "died ~ ."
@@ -172,7 +172,7 @@ def _parsed(text: str, offered: list[str] | None, names: Sequence[str]) -> Any:
     try:
         from formulaic import Formula
     except ImportError:
-        raise ImportError("formulas are read by formulaic: pip install 'separatrix[formula]'.") from None
+        raise ImportError(f"formulas are read by formulaic: {install('formula')}.") from None
     from formulaic.parser.algos.tokenize import tokenize
 
     try:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from separatrix.data.arrays import float_type
 from separatrix.data.npy import NOT_NPY, npy_header
+from separatrix.reporting.hints import install
 
 Rows = tuple[Any, ...]
 BATCH, BYTES = 32_768, 8 << 20  # rows of a Parquet file decoded at a time, and bytes
@@ -369,7 +370,5 @@ def parquet_reader() -> Any:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
-        raise ImportError(
-            "Parquet files are read by row groups with pyarrow: pip install 'separatrix[dask]'."
-        ) from None
+        raise ImportError(f"Parquet files are read by row groups with pyarrow: {install('frames')}.") from None
     return parquet

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from separatrix.datasets.check import AT_ONCE, differs
 from separatrix.datasets.places import data_folder
 from separatrix.datasets.sources import File, source_of
+from separatrix.reporting.hints import install
 
 TIMEOUT = 30  # seconds without a byte
 RETRIES = 1
@@ -46,7 +47,7 @@ def fetch(
     try:
         import pooch
     except ImportError:
-        raise ImportError("downloads need pooch: pip install 'separatrix[lab]' to fetch data sets.") from None
+        raise ImportError(f"downloads need pooch: {install('lab')}.") from None
     folder = data_folder(data_dir) / name
     bar = sys.stderr.isatty() if progressbar is None else progressbar
     keeper = pooch.create(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from separatrix.datasets.sources import File, Part, Source
@@ -12,27 +13,20 @@ VARIABLE = "SEPARATRIX_DATA"
 Found = tuple[File, Path]
 
 
-def cache_folder() -> Path | None:
-    """The folder in the user's cache that `fetch` fills by default; None without pooch, which knows the place."""
-    try:
-        import pooch
-    except ImportError:
-        return None
-    return Path(pooch.os_cache("separatrix"))
+def cache_folder() -> Path:
+    """The folder in the user's cache that `fetch` fills by default: the one that pooch would choose."""
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local"
+        return Path(local, "separatrix", "separatrix", "Cache")
+    named = os.environ.get("XDG_CACHE_HOME", "").strip()
+    usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    return (Path(named) if os.path.isabs(named) else usual) / "separatrix"
 
 
 def data_folder(data_dir: str | os.PathLike[str] | None) -> Path:
     """The folder of all data sets: `data_dir`, or what SEPARATRIX_DATA names, or else the user's cache folder."""
     named = data_dir or os.environ.get(VARIABLE)
-    if named:
-        return Path(named)
-    cache = cache_folder()
-    if cache is None:
-        raise FileNotFoundError(
-            f"no data folder: give data_dir, set the environment variable {VARIABLE}, or pip install 'separatrix[lab]' "
-            "to use the user's cache folder."
-        )
-    return cache
+    return Path(named) if named else cache_folder()
 
 
 def existing_folder(data_dir: str | os.PathLike[str] | None) -> Path:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from separatrix.datasets.places import Found
 from separatrix.datasets.sources import CIFAR_BATCH, File, Part
+from separatrix.reporting.hints import install
 
 Pixels = NDArray[np.uint8]
 Labels = NDArray[np.int64]
@@ -234,7 +235,7 @@ def _jpeg(raw: bytes, member: str) -> Pixels:
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
-        raise ImportError("EuroSAT's images are JPEG files: pip install 'separatrix[lab]' to read them.") from None
+        raise ImportError(f"EuroSAT's images are JPEG files: {install('lab')} reads them.") from None
     bombs = (Image.DecompressionBombError, Image.DecompressionBombWarning)
     try:
         picture = Image.open(io.BytesIO(raw), formats=("JPEG",))

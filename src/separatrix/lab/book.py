@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from math import inf, isfinite
 from pathlib import Path
 from types import UnionType
@@ -96,6 +96,8 @@ def parse_book(entries: Mapping[str, Any], where: str, beside: Book | None = Non
     if not experiments:
         raise ValueError(f"{where} has no experiment: add an entry like [figure-a] with kind, title and panels.")
     quick = entries.get("quick", dict(beside.quick) if beside else {})
+    if not isinstance(quick, dict):
+        raise ValueError(f"{where}: quick must be a table such as quick = {{ seeds = 5 }}, got {quick!r}.")
     caps = {str(k): _whole(v, f"{where}, [quick] {k}") for k, v in quick.items()}
     title = entries.get("title", Book.title)
     if not isinstance(title, str):
@@ -126,6 +128,23 @@ def quick_book(book: Book) -> Book:
         for key, e in book.experiments.items()
     }
     return Book(data, experiments, caps, book.title)
+
+
+def caps_on(whole: Book, quick: Book, chosen: Iterable[str]) -> str:
+    """What the quick profile made smaller in these experiments and their data, one line; nothing where nothing was."""
+    pairs: list[tuple[Any, Any]] = [(whole.experiments[key], quick.experiments[key]) for key in chosen]
+    pairs += [(whole.data[name], quick.data[name]) for name in {n for e, _ in pairs for n in e.names()}]
+    found = {
+        name: cap
+        for name, cap in quick.quick.items()
+        if any(getattr(a, name, None) != getattr(b, name, None) for a, b in pairs)
+    }
+    found |= {k: quick.quick[k] for k in ("size", "width") if any(_longest(a, k) > _longest(b, k) for a, b in pairs)}
+    return ", ".join(f"{name} {cap:,}" for name, cap in found.items())
+
+
+def _longest(entry: Any, name: str) -> int:
+    return max(getattr(entry, f"{name}s", ()), default=0)
 
 
 def _data_entry(name: str, entry: Any, where: str) -> DataEntry:
@@ -181,7 +200,7 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
         )
     parts: tuple[tuple[str, type[Any]], ...] = (("panels", Panel), ("counts", Count), ("ratios", Ratio))
     for name, part in parts:
-        known[name] = tuple(part(**_fields(part, one, f"{where}, {name}")) for one in known.get(name, ()))
+        known[name] = tuple(_part(part, one, f"{where}, {name}") for one in known.get(name, ()))
     for name in ("data", "methods", "models"):
         if odd := [one for one in known.get(name) or () if not isinstance(one, str)]:
             raise ValueError(f"{where}: {name} must be names, got {odd[0]!r}.")
@@ -233,6 +252,15 @@ def _experiment(key: str, entry: Any, data: Mapping[str, DataEntry], where: str)
         if _whole(n, f"{where}, sizes") < 2:
             raise ValueError(f"{where}: sizes start at 2, got {n}.")
     return experiment
+
+
+def _part(part: type[Any], entry: Any, where: str) -> Any:
+    """One panel, count or ratio, with all that it needs."""
+    known = _fields(part, entry, where)
+    for one in fields(part):
+        if one.default is MISSING and one.default_factory is MISSING and one.name not in known:
+            raise ValueError(f"{where} has no {one.name} in {entry!r}.")
+    return part(**known)
 
 
 def _runs(experiment: Experiment) -> Iterator[tuple[str, float]]:

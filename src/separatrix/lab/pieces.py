@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,9 @@ from separatrix.reporting.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+CLASSES = re.compile(r" \d/\d|, ")  # what of a data set's title is not its name
 
 
 @dataclass(frozen=True)
@@ -67,18 +71,17 @@ def joined(name: str, key: str) -> str:
     return f"{name}-{key}" if key else name
 
 
-def notes_on(pieces: Sequence[Piece]) -> list[str]:
+def notes_on(pieces: Sequence[Piece], caps: str = "") -> list[str]:
     """What stands in for what, and what the quick profile made smaller; one sentence each."""
     used = [entry for piece in pieces for entry in piece.data]
-    absent = dict.fromkeys(entry.instead_of for entry in used if entry.instead_of)
-    fewer = dict.fromkeys(f"{m.title} ({m.rows:,})" for m in used if m.capped and not m.instead_of)
+    absent = dict.fromkeys(CLASSES.split(entry.instead_of)[0] for entry in used if entry.instead_of)
     found = []
     if absent:
-        names = "; ".join(absent)
+        names = ", ".join(absent)
         found.append(
             f"scikit-learn's digits 7/8 stand in for data whose files are not at hand: {names}. "
             "To have them: separatrix datasets fetch."
         )
-    if fewer:
-        found.append(f"the quick profile takes fewer rows than the paper: {'; '.join(fewer)}.")
+    if caps:
+        found.append(f"the quick profile caps {caps}; [quick] in the file sets other caps, --profile paper has none.")
     return found

@@ -13,15 +13,18 @@ from typing import Any
 
 from separatrix.datasets import available
 from separatrix.lab import figures
-from separatrix.lab.book import Book, quick_book
+from separatrix.lab.book import Book, caps_on, quick_book
+from separatrix.lab.figures import inline
 from separatrix.lab.kinds import jobs_of
 from separatrix.lab.pieces import Piece, joined, notes_on, piece_of
-from separatrix.lab.report_page import markdown, page
+from separatrix.lab.report_page import anchor, markdown, page, sections, unique
 from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand
 from separatrix.lab.store import Job, Store, write_whole
 from separatrix.lab.theorems import theorem_tables
+from separatrix.lab.titles import titled
 from separatrix.lab.workers import do_all, in_words
+from separatrix.reporting.hints import install
 from separatrix.reporting.machine import machine
 from separatrix.reporting.table import FORMS, Table
 
@@ -37,11 +40,17 @@ class Report:
     theorems: tuple[Table, ...]
     failures: tuple[str, ...]
     seconds: float
+    caps: str = ""
+
+    @property
+    def exact(self) -> int:
+        """How many numbers had to come out exactly."""
+        return sum(table.exact for table in (*(t for p in self.pieces for t in p.tables.values()), *self.theorems))
 
     @property
     def notes(self) -> list[str]:
         """What stands in for what."""
-        return notes_on(self.pieces)
+        return notes_on(self.pieces, self.caps)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is printed, in types that JSON knows."""
@@ -83,10 +92,12 @@ def reproduce(
     need_matplotlib()
     began = time.perf_counter()
     title = book.title if title is None else title
-    book = quick_book(book) if profile == "quick" else book
-    chosen = book.chosen(wanted)
+    whole, book = book, quick_book(book) if profile == "quick" else book
+    asked = book.chosen(wanted)
     found = available(data_dir)
     data = {name: at_hand(entry, found) for name, entry in book.data.items()}
+    chosen = [titled(experiment, data) for experiment in asked]
+    caps = caps_on(whole, book, [experiment.id for experiment in chosen])
     used = {name for experiment in chosen for name in experiment.names()}
     jobs = [job for experiment in chosen for job in jobs_of(experiment, data)]
     store = Store(out / "runs")
@@ -105,7 +116,14 @@ def reproduce(
                 for key, figure in piece.pictures.items()
             }
         write_piece(piece, drawings[piece.signature], out)
-    drawn = {p.experiment.id: [forms["svg"] for forms in drawings[p.signature].values()] for p in pieces}
+    drawn = {
+        piece.experiment.id: [
+            inline(figure, f"{anchor(piece.experiment.id)}-{k}", piece.experiment.title)
+            for k, figure in enumerate(piece.pictures.values())
+        ]
+        for _, inside in sections(pieces)
+        for piece in unique(inside)
+    }
     facts = machine()
     seeds = max((experiment.seeds for experiment in chosen), default=0)
     shown = {
@@ -119,9 +137,18 @@ def reproduce(
         "Python": facts["python"],
         **{name: version for name, version in facts["packages"].items() if version},
     }
-    write_whole(out / "report.md", markdown(pieces, proven, shown, title).encode())
-    write_whole(out / "index.html", page(pieces, drawn, proven, shown, failures, title).encode())
-    return Report(out / "index.html", pieces, proven, failures, time.perf_counter() - began)
+    report = Report(out / "index.html", pieces, proven, failures, time.perf_counter() - began, caps)
+    write_whole(out / "report.md", markdown(report.notes, pieces, proven, shown, title).encode())
+    opening = [*((note, "warn") for note in report.notes), *((failure, "fail") for failure in failures)]
+    opening += [(came_out(report.exact), "")] if report.exact and not failures else []
+    write_whole(out / "index.html", page(opening, pieces, drawn, proven, shown, title).encode())
+    return report
+
+
+def came_out(exact: int) -> str:
+    """What is said where nothing failed and something might have."""
+    every = "the one number" if exact == 1 else f"each of the {exact} numbers"
+    return f"{every} that must come out exactly did."
 
 
 def need_matplotlib() -> None:
@@ -129,7 +156,7 @@ def need_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401  # only to see whether it is there
     except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'separatrix[lab]'.") from None
+        raise ImportError(f"figures need matplotlib: {install('lab')}.") from None
 
 
 def run_seconds(results: Results, jobs: Sequence[Job]) -> float:
@@ -156,7 +183,7 @@ def spec_of(piece: Piece) -> str:
         "title": piece.experiment.title,
         "claim": piece.experiment.claim,
         "jobs": [
-            job.describe() | {"limit": job.limit if isfinite(job.limit) else None, "file": str(job.place)}
+            job.describe() | {"limit": job.limit if isfinite(job.limit) else None, "file": job.place.as_posix()}
             for job in dict.fromkeys(piece.jobs)
         ],
     }

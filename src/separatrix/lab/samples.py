@@ -53,13 +53,19 @@ def at_hand(entry: DataEntry, found: Collection[str]) -> DataEntry:
     return replace(
         entry,
         source="digits",
-        title=f"digits {DIGITS[0]}/{DIGITS[1]}" + (", imbalanced" if entry.repeat > 1 else ""),
+        title=f"digits {DIGITS[0]}/{DIGITS[1]}" + imbalance(entry),
         classes=DIGITS,
         rows=rows,
         fraction=0.5 if entry.fraction < 1 else 1.0,
         columns_from=inf,
         instead_of=names if not entry.instead_of else entry.instead_of,
     )
+
+
+def imbalance(entry: DataEntry) -> str:
+    """Which class is repeated how often, where one is."""
+    which = DIGITS[entry.repeated == "larger"]
+    return f", the {which}s {entry.repeat} times" if entry.repeat > 1 else ""
 
 
 def sample(entry: DataEntry, seed: int | None, data_dir: str | None = None) -> Sample:

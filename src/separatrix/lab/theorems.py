@@ -46,6 +46,7 @@ def unreliable_metrics(step_sizes: tuple[float, ...] = (1.0, 10.0, 100.0, 1e4, 1
         [*rows, theorem],
         note="last row: the theorem's limits",
         failures=tuple(failures),
+        exact=2,
     )
 
 
@@ -64,6 +65,7 @@ def reduction(step_sizes: tuple[float, ...] = (1.0, 1e3, 1e6, 1e9), iterations: 
         ("step size", "largest ‖θ_t/γ - φ_t‖/‖φ_t‖", "at t"),
         rows,
         failures=failures,
+        exact=1,
     )
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from separatrix.data.arrays import check_weights
 from separatrix.data.labels import signs_of
 from separatrix.data.rows import Vector
+from separatrix.reporting.hints import install
 
 Precision = Literal["float64", "float32"]
 AT_ONCE = 4096  # rows checked at a time
@@ -31,7 +32,7 @@ def need_torch() -> Any:
     try:
         return import_module("torch")
     except ImportError:
-        raise ImportError("networks need PyTorch: pip install 'separatrix[torch]'.") from None
+        raise ImportError(f"networks need PyTorch: {install('torch')}.") from None
 
 
 def torch_installed() -> bool:

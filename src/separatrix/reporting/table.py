@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import html
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from separatrix.reporting.plain import plain
+from separatrix.reporting.plain import legible, plain
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table as RichTable
 
 Row = tuple[Any, ...]
@@ -47,7 +49,7 @@ LATEX = {
 class Table:
     """One table; `failures` are sentences about numbers that should have come out and did not.
 
-    `listing`: one line per run, for a file; shown nowhere.
+    `listing`: one line per run, for a file; shown nowhere. `exact`: how many of its numbers must come out exactly.
     """
 
     title: str
@@ -56,30 +58,61 @@ class Table:
     note: str = ""
     failures: tuple[str, ...] = ()
     listing: bool = False
+    exact: int = 0
 
     def is_text(self, k: int) -> bool:
         """Whether column k holds words, which stand to the left."""
         return all(row[k] is None or isinstance(row[k], str) for row in self.rows)
 
 
-def render(table: Table) -> RichTable:
-    """The table for a rich console: numbers to the right, None left empty."""
+def render(table: Table, console: Console) -> RichTable:
+    """The table for a rich console: numbers to the right, None left empty, lines broken between words.
+
+    Where words alone are wider than the console, the gaps go first, and then words are broken: no digit is lost.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    def words(value: Any) -> str:
+        return legible(cell(value), console.encoding)
+
+    head, body = [words(name) for name in table.columns], [[words(value) for value in row] for row in table.rows]
+    columns = [list(column) for column in zip(head, *body, strict=True)]
+    for gap in (1, 0):
+        widths = column_widths(columns, console.width - (2 * gap + 1) * len(columns) - 1)
+        if widths is not None:
+            break
     drawn = RichTable(
-        title=Text(cell(table.title)),
-        caption=Text(cell(table.note)) if table.note else None,
+        title=Text(words(table.title)),
+        caption=Text(words(table.note)) if table.note else None,
         title_justify="left",
         caption_justify="left",
         box=SIMPLE_HEAD,
+        padding=(0, gap),
     )
-    for k, name in enumerate(table.columns):  # narrow screens lose no digit
-        drawn.add_column(Text(cell(name)), justify="left" if table.is_text(k) else "right", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*(Text(cell(value)) for value in row))
+    for k, name in enumerate(head):
+        width = None if widths is None else widths[k]
+        drawn.add_column(Text(name), justify="left" if table.is_text(k) else "right", overflow="fold", width=width)
+    for row in body:
+        drawn.add_row(*map(Text, row))
     return drawn
+
+
+def column_widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """How wide columns of these cells are, in this room: the widest gives way, never below its longest word.
+
+    None where the longest words alone need more.
+    """
+    from rich.cells import cell_len
+
+    widths = [max(cell_len(line) for text in column for line in text.split("\n")) for column in columns]
+    least = [max(cell_len(word) for text in column for word in text.split() or [""]) for column in columns]
+    if sum(least) > room:
+        return None
+    while sum(widths) > room:
+        widths[max((k for k in range(len(widths)) if widths[k] > least[k]), key=widths.__getitem__)] -= 1
+    return widths
 
 
 def cell(value: Any) -> str:
@@ -103,7 +136,7 @@ def as_text(table: Table) -> str:
 
     console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
     with console.capture() as captured:
-        console.print(render(table))
+        console.print(render(table, console))
     return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip() + "\n"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from separatrix.data.arrays import check_weights
 from separatrix.data.open import is_path, open_files
+from separatrix.reporting.hints import install
 from separatrix.shards.actor import Part
 from separatrix.shards.cluster import Remote, futures, is_dask
 from separatrix.shards.layout import align, thin
@@ -29,7 +30,7 @@ def client_for(*, needed: bool) -> Any:
     try:
         from distributed import default_client
     except ImportError:
-        raise ImportError("Dask data need Dask's scheduler: pip install 'separatrix[dask]'.") from None
+        raise ImportError(f"Dask data need Dask's scheduler: {install('dask')}.") from None
     try:
         return default_client()
     except ValueError:

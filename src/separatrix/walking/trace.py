@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.reporting.hints import install
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -113,7 +115,7 @@ class Trace(Mapping[str, NDArray[Any]]):
         try:
             import pandas as pd
         except ImportError:
-            raise ImportError("a trace becomes a frame with pandas: pip install 'separatrix[frames]'.") from None
+            raise ImportError(f"a trace becomes a frame with pandas: {install('frames')}.") from None
         return pd.DataFrame(self._columns)
 
 

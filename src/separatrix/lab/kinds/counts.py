@@ -57,16 +57,18 @@ def exact_table(experiment: Experiment, counts: Mapping[str, Counts], comparable
     """Counts on one choice of rows beside the printed ones, which must come out where the entry says so."""
     rows: list[Row] = []
     failures = []
+    exact = 0
     for c in experiment.counts:
         ours = counts[c.label][0]
         number = None if isinf(ours) else int(ours)
         printed = c.printed if comparable else None
         rows.append((NAMES[c.method], c.step_size, printed, number))
+        exact += experiment.exact and printed is not None
         if experiment.exact and printed is not None and number != printed:
             what = f"{c.method}, step size {c.step_size:g}, {experiment.id}"
             failures.append(f"{what}: {printed:,} iterations expected, ours {number}.")
     columns = ("method", "step size", "expected", "ours")
-    return Table(experiment.title, columns, rows, failures=tuple(failures))
+    return Table(experiment.title, columns, rows, failures=tuple(failures), exact=exact)
 
 
 def seeds_table(experiment: Experiment, counts: Mapping[str, Counts], comparable: bool) -> Table:

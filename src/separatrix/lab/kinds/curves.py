@@ -47,9 +47,12 @@ def panels_of(experiment: Experiment) -> tuple[Panel, ...]:
 
 def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     """Panels of a metric, a table of when each run separated, and the evidence for the claim."""
-    charts, rows = [], {}
+    charts, rows = {}, {}
     for panel in panels_of(experiment):
         lines, title = [], ""
+        runs = tuple(walk_job(data[panel.data], None, method, gamma).place for method, gamma in panel.runs())
+        if (panel.metric, runs) in charts:  # one data set stands in for several
+            continue
         for method, gamma in panel.runs():
             job = walk_job(data[panel.data], None, method, gamma)
             found = results[job]
@@ -57,14 +60,14 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
             x, y = found.columns["iteration"], found.columns[panel.metric]
             lines.append(Line(method, gamma, x, y, bool(found.facts["separated"])))
             rows[job.place] = run_row(job, found)
-        charts.append(Chart(title, panel.metric, lines))
+        charts[panel.metric, runs] = Chart(title, panel.metric, lines)
     table = Table(
         experiment.title,
         ("data", "method", "step size", "separated after", "iterations made", "last accuracy", "engine", "seconds"),
         list(rows.values()),
         note="separated after: empty where the budget of iterations was spent first",
     )
-    return {"": draw(charts)}, {"": table}, evidence(experiment, data, results)
+    return {"": draw(list(charts.values()))}, {"": table}, evidence(experiment, data, results)
 
 
 def run_row(job: Job, found: Result) -> Row:
@@ -179,7 +182,9 @@ def draw_line(ax: Axes, line: Line) -> None:
     width, order = (1.1, 3.0) if line.step_size < 1 else (0.7 + 0.25 * rank, 2 - 0.1 * rank)
     ax.plot(line.x[shown], line.y[shown], style, color=colour(line), label=line.label, lw=width, zorder=order)
     mark, size = ("o", 4.0 + 1.5 * rank) if line.ended else ("x", 5.5)
-    ax.plot(line.x[-1:], line.y[-1:], mark, color=colour(line), ms=size, mew=1.4, clip_on=False, zorder=4 - 0.1 * rank)
+    how = {"color": colour(line), "ms": size, "mew": 1.4, "clip_on": False, "zorder": 4 - 0.1 * rank}
+    (end,) = ax.plot(line.x[-1:], line.y[-1:], mark, **how)
+    end.set_in_layout(False)  # a loss of 0 is infinitely far below a logarithmic axis
 
 
 def entitle(figure: Figure, axes: Sequence[Axes], charts: Sequence[Chart]) -> None:

@@ -13,6 +13,7 @@ from separatrix.lab.results import Results
 from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Result
 from separatrix.plot import NAMES
+from separatrix.reporting.plain import counted
 from separatrix.reporting.statistics import in_percent as percent
 
 NEAR = 0.1  # counts within this of each other are alike
@@ -53,8 +54,9 @@ def larger_is_sooner(runs: Sequence[tuple[float, Result]]) -> str:
     ending = "; ".join(end for end in ends if end)
     verdict = lower(by_share(sooner / (sooner + later))) if sooner + later else "neither for nor against the claim"
     return (
-        f"Sooner: {verdict}, of {len(orders)} pairs of step sizes the larger needs fewer iterations in {sooner}, more "
-        f"in {later}, as many within {percent(NEAR)} in {level}, and a budget leaves {orders.count('')} open; {ending}."
+        f"Sooner: {verdict}, of {counted(len(orders), 'pair')} of step sizes the larger needs fewer iterations in "
+        f"{sooner}, more in {later}, as many within {percent(NEAR)} in {level}, and a budget leaves {orders.count('')} "
+        f"open; {ending}."
     )
 
 
@@ -132,7 +134,7 @@ def who_is_ahead(experiment: Experiment, entries: Sequence[DataEntry], results: 
     holds = for_or_against(wins >= min(experiment.ahead_on, len(entries)))
     return (
         f"{holds}: on one choice of rows each the {NAMES[experiment.ahead]} needs fewer iterations on {wins} of "
-        f"{len(entries)} data sets: {'; '.join(told)}."
+        f"{counted(len(entries), 'data set')}: {'; '.join(told)}."
     )
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from separatrix.lab.figures import legend_below, new_figure
 from separatrix.lab.kinds.networks import (
-    ABSENT,
     MODELS,
     Net,
     jobs,
@@ -22,6 +21,7 @@ from separatrix.lab.kinds.networks import (
     network_job,
     scope,
     starts_of,
+    untrained,
 )
 from separatrix.lab.kinds.shared import Data, Kind, by_share, describe, entries_of, rows_caption, seeds_of, walk_job
 from separatrix.lab.results import Results, Shown
@@ -109,7 +109,7 @@ def lines(experiment: Experiment, data: Data, results: Results) -> tuple[NDArray
 def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     """Medians over the seeds by size, with fitted exponents where every run separated."""
     if not torch_installed():
-        return {}, {"": Table(experiment.title, ("model",), [], note=ABSENT)}, [ABSENT]
+        return untrained(experiment)
     sizes, found, what = lines(experiment, data, results)
     rows: list[Row] = []
     fitted = []

@@ -33,6 +33,7 @@ from separatrix.lab.store import Job, Result
 from separatrix.nonlinear import NetworkIterate, solve
 from separatrix.nonlinear.model import need_torch, torch_installed
 from separatrix.plot import NAMES
+from separatrix.reporting.hints import install
 from separatrix.reporting.statistics import median_interval, quantile
 from separatrix.reporting.table import Row, Table
 from separatrix.walking.checkpoint import Checkpoint
@@ -44,7 +45,6 @@ MODELS = {  # their names in a table
     "convolution": "convolution 5 x 5 by 3, ReLU, linear",
 }
 SHAPES = {784: (1, 28, 28), 3072: (3, 32, 32), 64: (1, 8, 8)}  # of images, by their columns
-ABSENT = "PyTorch is not installed, so no network was trained here: pip install 'separatrix[torch]' and run this again."
 
 
 @dataclass(frozen=True)
@@ -170,10 +170,16 @@ def linear_lines(experiment: Experiment) -> list[tuple[str, float]]:
     return list(dict.fromkeys((method, gamma) for method, gamma, _ in lines_of(experiment)))
 
 
+def untrained(experiment: Experiment) -> Shown:
+    """What is shown where there is no PyTorch."""
+    words = f"PyTorch is not installed, so no network was trained here; {install('torch')}, and run this again."
+    return {}, {"": Table(experiment.title, ("model",), [], note=words)}, [words]
+
+
 def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     """How many runs separated their rows, how the others ended, and the iterations needed."""
     if not torch_installed():
-        return {}, {"": Table(experiment.title, ("model",), [], note=ABSENT)}, [ABSENT]
+        return untrained(experiment)
     rows: list[Row] = []
     listed: list[Row] = []
     sentences: list[str] = []

@@ -27,6 +27,7 @@ from separatrix.lab.results import Results, Shown
 from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job, Result
 from separatrix.plot import finish, name_of, shade, words
+from separatrix.reporting.plain import counted
 from separatrix.reporting.statistics import Counts, median_interval, quantile, rank_correlation
 from separatrix.reporting.table import Row, Table
 from separatrix.walking.methods import POWER
@@ -138,8 +139,8 @@ def sentences(sweeps: Sequence[Sweep], experiment: Experiment) -> list[str]:
         middle = float(np.median(list(ratios.values())))
         found.append(
             f"{by_share(1 - len(worse) / len(sweeps))}: at p = {POWER:g}, the default, the median is at most that of "
-            f"the better end on {len(sweeps) - len(worse)} of {len(sweeps)} data sets{rest}; in the median over the "
-            f"data sets it is {middle:.2f} times that of the better end, {min(ratios.values()):.2f} at best."
+            f"the better end on {len(sweeps) - len(worse)} of {counted(len(sweeps), 'data set')}{rest}; in the median "
+            f"over the data sets it is {middle:.2f} times that of the better end, {min(ratios.values()):.2f} at best."
         )
         clear = [
             f"{one.title} (p = {one.best:g}, {one.median(one.best):,.0f} against {one.median(POWER):,.0f})"
@@ -152,7 +153,7 @@ def sentences(sweeps: Sequence[Sweep], experiment: Experiment) -> list[str]:
             else "nowhere with the intervals apart"
         )
         better = sum(one.best != POWER for one in sweeps)
-        found.append(f"Another power has the smaller median on {better} of {len(sweeps)} data sets, {told}.")
+        found.append(f"Another power has the smaller median on {better} of {counted(len(sweeps), 'data set')}, {told}.")
     places = [f"p = {p:g} on {k}" for p in experiment.powers if (k := sum(one.best == p for one in sweeps))]
     wrong = [one.wrong for one in sweeps]
     together = ""

@@ -26,6 +26,7 @@ from separatrix.lab.results import Results, Shown
 from separatrix.lab.spec import Experiment
 from separatrix.lab.store import Job
 from separatrix.plot import PALETTE, finish, words
+from separatrix.reporting.plain import counted
 from separatrix.reporting.statistics import in_percent, rank_correlation, spread
 from separatrix.reporting.table import Row, Table
 
@@ -110,7 +111,8 @@ def told(one: Look, experiment: Experiment) -> str:
     among = "" if whole else f" among γ = {one.steps} alone"
     return (
         f"{for_or_against(middle < 0)}{about}{among}: over all recorded iterations and seeds the median correlation "
-        f"with the iterations still needed is {middle:+.2f}, and it is negative in {share} of {len(one.known):,} cases."
+        f"with the iterations still needed is {middle:+.2f}, and it is negative in {share} of "
+        f"{counted(len(one.known), 'case')}."
     )
 
 

@@ -24,6 +24,7 @@ from separatrix.lab.samples import Sample
 from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job, Result
 from separatrix.plot import name_of
+from separatrix.reporting.plain import counted
 from separatrix.reporting.statistics import quantile
 from separatrix.reporting.table import Row, Table
 from separatrix.theory import bounds
@@ -198,7 +199,8 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     kept = [f for table in tables.values() for f in table.failures]
     ratios = [row[4] for table in tables.values() for row in table.rows if row[4] is not None]
     most = f"; the largest ratio of count to bound is {max(ratios):.2g}" if ratios else ""
-    within = f"no count exceeds its bound{most}" if not kept else f"{len(kept)} counts exceed their bounds"
+    many = f"{counted(len(kept), 'count')} too large for the bound"
+    within = many if kept else f"no count exceeds its bound{most}"
     told.append(f"{for_or_against(not kept)}: {within}.")
     return {}, {"": summary(experiment, list(boards.values())), **tables}, told
 
@@ -253,8 +255,9 @@ def summary(experiment: Experiment, boards: Sequence[Sequence[Score]]) -> Table:
         experiment.title,
         ("method", "separated", "times the fewest", "came to 0.9 μ", "times the fewest to it"),
         list(lines),
-        note=f"on how many of {len(boards)} data sets within {experiment.iterations:,} iterations; times: the median "
-        "over the data of iterations over the fewest of any method, empty where half of the runs spent their budget",
+        note=f"on how many of {counted(len(boards), 'data set')} within {experiment.iterations:,} iterations; "
+        "times: the median over the data of iterations over the fewest of any method, empty where half of the runs "
+        "spent their budget",
     )
 
 

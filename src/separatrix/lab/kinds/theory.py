@@ -13,6 +13,7 @@ from separatrix.lab.results import Results, Shown
 from separatrix.lab.samples import Sample
 from separatrix.lab.spec import Experiment, label
 from separatrix.lab.store import Job, Result
+from separatrix.reporting.plain import counted
 from separatrix.reporting.table import Row, Table
 from separatrix.theory import bounds
 from separatrix.walking.checkpoint import Checkpoint
@@ -59,7 +60,8 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
         failures=tuple(failures),
     )
     most = f"; the largest ratio of count to bound is {max(ratios):.2g}" if ratios else ""
-    told = f"No count exceeds its bound{most}." if not failures else f"{len(failures)} counts exceed their bounds."
+    many = f"{counted(len(failures), 'count')} too large for the bound."
+    told = many if failures else f"No count exceeds its bound{most}."
     return {}, {"": table}, [told]
 
 

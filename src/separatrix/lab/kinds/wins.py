@@ -26,6 +26,7 @@ from separatrix.lab.results import Results, Shown
 from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job
 from separatrix.plot import NAMES, PALETTE, finish, name_of, words
+from separatrix.reporting.plain import counted
 from separatrix.reporting.statistics import Counts, median_interval, median_ratio, quantile
 from separatrix.reporting.table import Row, Table
 
@@ -93,8 +94,8 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     needed = min(experiment.ahead_on, len(rows))
     sentence = (
         f"{for_or_against(ahead >= needed)}: over {experiment.seeds} subsamples the {NAMES[ours[0]]} is ahead, the "
-        f"whole interval of the ratio above 1, on {ahead} of {len(rows)} data sets, and the claim says {needed}; it is "
-        f"first on {'; '.join(told)}."
+        f"whole interval of the ratio above 1, on {ahead} of {counted(len(rows), 'data set')}, and the claim says "
+        f"{needed}; it is first on {'; '.join(told)}."
     )
     listed = listing(experiment.title, jobs(experiment, data), results)
     return {"": draw(lines, names)}, {"": table, "seeds": listed}, [sentence]
