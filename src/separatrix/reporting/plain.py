@@ -1,4 +1,4 @@
-"""Names from data as text to read: what a terminal or a page would obey is spelled out."""
+"""Text to read: names from data, of which nothing is left that a terminal or a page would obey, and counts."""
 
 from __future__ import annotations
 
@@ -23,3 +23,10 @@ def plain(text: str, most: int | None = None) -> str:
 def spelled_out(character: str) -> str:
     """One character by its number, as Python writes it."""
     return character.encode("unicode_escape").decode("ascii")
+
+
+def counted(number: int, noun: str) -> str:
+    """1 row, 2,000 rows, 3 classes."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun}{'es' if noun.endswith('s') else 's'}"

@@ -88,7 +88,7 @@ class Walk:
         seed: int | None = None,
         average: bool = False,
         arithmetic: str = "float64",
-        progress: Callable[[int, int | None], Any] | None = None,
+        progress: Callable[[Engine, bool], Any] | None = None,
     ) -> None:
         self.rows, self.method, self.progress, self.told_at = rows, method, progress, 0.0
         self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
@@ -127,7 +127,7 @@ class Walk:
         recorded = len(self.recorder.rows)
         iterate = self._record()
         self._save()
-        self._tell(last=True)
+        self.tell(over=True)
         if len(self.recorder.rows) > recorded:
             if self.callback is not None:
                 self.callback(iterate)
@@ -185,7 +185,7 @@ class Walk:
                 self._back(state, engine.t - before)
                 self.status = Status.DIVERGED
                 return
-            self._tell()
+            self.tell()
             if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
                 self._save()
                 last_save = time.monotonic()
@@ -230,10 +230,10 @@ class Walk:
             kept.keep()
         self.shown.clear()
 
-    def _tell(self, last: bool = False) -> None:
+    def tell(self, over: bool = False) -> None:
         """How far the run has come, for those who wait."""
-        if self.progress is not None and (last or time.monotonic() - self.told_at > SLICE):
-            self.progress(self.engine.t, self.engine.errors)
+        if self.progress is not None and (over or time.monotonic() - self.told_at > SLICE):
+            self.progress(self.engine, over)
             self.told_at = time.monotonic()
 
     def _next(self) -> int | None:
