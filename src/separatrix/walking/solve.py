@@ -12,6 +12,7 @@ import numpy as np
 
 from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
+from separatrix.reporting.keywords import hinted
 from separatrix.reporting.progress import Progress
 from separatrix.walking.angle import Angle, Bracket
 from separatrix.walking.checkpoint import Checkpoint
@@ -26,6 +27,7 @@ from separatrix.walking.trace import Recorder, check_record
 WEIGHTLESS = "repeat rows, or use a batch method"
 
 
+@hinted
 def solve(
     X: Any,
     y: Any = None,
