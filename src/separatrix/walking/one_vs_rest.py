@@ -17,6 +17,7 @@ from separatrix.walking.engines.perceptron import SweepEngine, sweep_together
 from separatrix.walking.loop import Walk
 from separatrix.walking.methods import parse_method
 from separatrix.walking.run import Iterate, Run, Status
+from separatrix.walking.settled import Settled
 from separatrix.walking.solve import check_seed, check_theta0
 from separatrix.walking.trace import Recorder, check_record
 
@@ -44,13 +45,14 @@ def solve_each(
     average: bool = False,
     power: float | None = None,
     progress: Sequence[Callable[[Engine, bool], Any]] | None = None,
+    tol: float | None = None,
 ) -> list[Run]:
     """One run per labelling of the same rows, each as `solve` would make it: one-vs-rest problems, say.
 
     `labels` has one row of ±1 per problem, and a problem may lack one of the two; `theta0`, `callbacks` and `progress`
     have one entry per problem. Rows are checked once, and perceptrons that need not be recorded go through them
     together: a row is fetched from memory once for all. With `average`, for the perceptron's sweeps, each run has the
-    mean of φ over the rows visited. Ctrl-C is passed on.
+    mean of φ over the rows visited; with `tol` runs also end where descent has settled. Ctrl-C is passed on.
     """
     how, every = parse_method(method, step_size, order, power), check_record(record)
     base = hold(
@@ -83,6 +85,7 @@ def solve_each(
                 seed=seed,
                 average=average,
                 progress=None if progress is None else progress[k],
+                settled=None if tol is None else Settled(tol),
             )
             for k in range(lo, min(lo + together, len(labels)))
         ]
