@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from fractions import Fraction
@@ -201,7 +202,8 @@ def test_the_verdict_is_coloured_only_where_colours_are_wanted(folder, monkeypat
 # Work that takes until it is told to go on, twice.
 LONG = """
 from separatrix.cli import console
-console.PATIENCE = 0.1
+from separatrix.reporting import progress
+progress.PATIENCE = 0.1
 with console.waiting("reading x.csv") as tell:
     input()
     tell("deciding")
@@ -213,12 +215,15 @@ print("done")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 
 
-def on_a_terminal(code, out=None, until=()):
-    """What a process prints to its terminal; it is told to go on whenever the next of these words is seen."""
+def on_a_terminal(code, out=None, until=(), signalled=(), status=0):
+    """What a process prints to its terminal; it is told to go on whenever the next of these words is seen.
+
+    After those of `until` it is sent Ctrl-C, at the words of `signalled`.
+    """
     import pty
 
     leader, follower = pty.openpty()
-    until = [word.encode() for word in until]
+    until, signalled = [word.encode() for word in until], [word.encode() for word in signalled]
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=out or follower, stderr=follower
     ) as process:
@@ -232,6 +237,9 @@ def on_a_terminal(code, out=None, until=()):
                 until.pop(0)
                 process.stdin.write(b"\n")
                 process.stdin.flush()
+            if signalled and signalled[0] in seen:
+                signalled.pop(0)
+                process.send_signal(signal.SIGINT)
             try:
                 part = os.read(leader, 4096)
             except OSError:  # how a terminal says that it was closed
@@ -240,7 +248,7 @@ def on_a_terminal(code, out=None, until=()):
                 break
             seen += part
     os.close(leader)
-    assert process.returncode == 0
+    assert process.returncode == status, seen.decode()
     return seen.decode()
 
 
@@ -256,12 +264,27 @@ def test_the_answer_goes_where_it_is_sent_while_a_terminal_is_told(folder):
     rng = np.random.default_rng(0)
     np.savez("noise.npz", X=rng.standard_normal((300, 3)), y=rng.integers(0, 2, 300))
     code = (
-        "from separatrix.cli import console; console.PATIENCE = 0.0; from separatrix.cli import app;"
+        "from separatrix.reporting import progress; progress.PATIENCE = 0.0; from separatrix.cli import app;"
         "app(['solve', 'noise.npz', '--method', 'batch-perceptron', '--max-iter', '100000', '--json'])"
     )
-    with open(folder / "out.json", "w") as out, pytest.raises(AssertionError):
-        on_a_terminal(code, out)  # it does not separate: exit status 1
+    with open(folder / "out.json", "w") as out:
+        on_a_terminal(code, out, status=1)  # it does not separate
     assert json.loads((folder / "out.json").read_text())["iterations"] == 100_000
+
+
+@posix
+@pytest.mark.parametrize("words", [[], ["--json"], ["--checkpoint", "run.npz"]])
+def test_a_run_that_is_interrupted_tells_how_far_it_came_and_exits_with_130(folder, words):
+    rng = np.random.default_rng(0)
+    np.savez("noise.npz", X=rng.standard_normal((300, 3)), y=rng.integers(0, 2, 300))
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"  # as in a shell's foreground
+        "from separatrix.reporting import progress; progress.PATIENCE = 0.0; from separatrix.cli import app;"
+        f"app(['solve', 'noise.npz', '--step-size', '1e-9', '--max-iter', '10000000000', *{words}])"
+    )
+    seen = on_a_terminal(code, signalled=["iteration "], status=130)
+    assert "interrupted" in seen and "Traceback" not in seen
+    assert not words or words[0] == "--json" or (folder / "run.npz").is_file()
 
 
 @posix

@@ -32,8 +32,9 @@ from separatrix.lab.results import Results
 from separatrix.lab.samples import at_hand, sample
 from separatrix.lab.spec import BOOKS, IMAGES, DataEntry, ids_of_book
 from separatrix.lab.store import Job, Result, Store, StoreError
-from separatrix.lab.workers import do_all, in_words
+from separatrix.lab.workers import do_all
 from separatrix.reporting import statistics
+from separatrix.reporting.progress import in_words
 from separatrix.reporting.table import FORMS, Table, as_csv, as_html, as_latex, as_markdown, cell
 from separatrix.walking.checkpoint import Checkpoint
 

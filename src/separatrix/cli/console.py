@@ -7,7 +7,6 @@ import json as to_json
 import os
 import re
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from dataclasses import dataclass
 from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 # Ends that are no verdict: as shells count signals, 128 and its number, and what BSD calls a fault of the software.
 INTERRUPTED, UNREAD, BROKEN = 130, 141, 70
-PATIENCE = 2.0  # seconds after which one wants to know that something happens
 VERDICTS = {  # and the terminal's code for their colour: green, red, yellow
     "separable": "32",
     "inseparable": "31",
@@ -126,44 +123,12 @@ def plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def waiting(text: str) -> Iterator[Callable[[str], None]]:
-    """Say after two seconds what is going on and for how long; on a terminal only. The value changes the words."""
-    said = [text]
+def waiting(text: str) -> Iterator[Callable[..., None]]:
+    """Say after two seconds what is going on, on a terminal only. The value changes the words, and the part done."""
+    from separatrix.reporting.progress import Progress
 
-    def tell(words: str) -> None:
-        said[0] = words
-
-    if not sys.stderr.isatty():
-        yield tell
-        return
-    over = Event()
-    voice = Thread(target=_report, args=(said, over), daemon=True)
-    voice.start()
-    try:
-        yield tell
-    finally:
-        over.set()
-        voice.join()
-
-
-def _report(said: list[str], over: Event) -> None:
-    began = time.monotonic()
-    if over.wait(PATIENCE):
-        return
-    from rich.console import Console
-    from rich.live import Live
-    from rich.spinner import Spinner
-    from rich.text import Text
-
-    def now() -> Spinner:
-        return Spinner("dots", Text(f"{said[0]} ({time.monotonic() - began:.0f} s)"))
-
-    # What is printed meanwhile goes where it was going: rich would send it all to this console.
-    with Live(
-        now(), console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
-    ) as live:
-        while not over.wait(0.2):
-            live.update(now())
+    with Progress(text, lines=False, last=False) as progress:
+        yield progress.tell
 
 
 def spelled(text: str) -> str:

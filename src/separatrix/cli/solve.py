@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli.console import (
+    INTERRUPTED,
     AsJson,
     Data,
     Formula,
@@ -77,11 +78,14 @@ def solve(
 ) -> None:
     """Look for a hyperplane by one of the paper's methods, or between.
 
-    Exit status 0 if it separates, 1 if not, which proves nothing: see separate.
+    Exit status 0 if it separates, 1 if not, which proves nothing: see separate. After Ctrl-C it is 130, and the run so
+    far is printed.
     """
     with plain_errors():
         check_folder(checkpoint, "--checkpoint")
         from separatrix.data.files import given
+        from separatrix.reporting.plain import counted
+        from separatrix.walking.run import Status
         from separatrix.walking.solve import solve as run_it
 
         in_place = memory_limit is not None or scheduler is not None
@@ -91,6 +95,11 @@ def solve(
                 stack.enter_context(_client(scheduler))
                 X = [X]
             opened = open_data((X, y, names), intercept, memory_limit, missing, keep)
+
+            def shown(t: int, wrong: int | None) -> None:
+                rows = "" if wrong is None else f", {counted(wrong, 'row')} wrong"
+                tell(f"iteration {t:,} of {max_iter:,}{rows}", t / max(1, max_iter))
+
             with opened.problem as problem:
                 run = run_it(
                     problem,
@@ -100,9 +109,7 @@ def solve(
                     max_iter=max_iter,
                     checkpoint=checkpoint,
                     record=None,
-                    progress=lambda t, wrong: tell(
-                        f"iteration {t:,}" + ("" if wrong is None else f", {wrong:,} rows wrong")
-                    ),
+                    progress=shown,
                 )
         answer = {
             "status": str(run.status),
@@ -118,6 +125,8 @@ def solve(
         }
         theta = in_line(run.theta, opened.names, opened.intercept)
         show(f"{run}\ntheta: {theta}{told(opened.notes)}", answer, json)
+    if run.status is Status.INTERRUPTED:  # the run so far was told, and the checkpoint saved: this is no verdict
+        raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if run.separated else 1)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
 from numbers import Integral
 from typing import Any, Self
 
@@ -12,7 +13,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -25,8 +25,12 @@ from separatrix.data.rows import Vector
 from separatrix.deciding.boundary import Certainty
 from separatrix.deciding.separate import Verdict, separate
 from separatrix.estimators.callbacks import CallbackSupportMixin
+from separatrix.estimators.telling import warn
+from separatrix.reporting.keywords import hinted
 from separatrix.reporting.plain import LONG, plain
+from separatrix.reporting.progress import Progress
 from separatrix.walking.run import hyperplane
+from separatrix.walking.solve import check_verbose
 from separatrix.walking.trace import check_record
 
 AT_ONCE = 1 << 21  # entries of float32 rows that are taken to float64 at a time
@@ -54,7 +58,8 @@ class FitStatus(str):
 class Outcome:
     """How one problem ended: a word, a sentence, and the same in a few words for one problem among many.
 
-    `good` is the end that was hoped for; any other is listed, and warned about unless `asked` for by a callback.
+    `good` is the end that was hoped for; any other is listed, and warned about unless `asked` for: by a callback, or by
+    `tol`, which makes of descent that has settled an end as good as any.
     """
 
     status: str
@@ -62,6 +67,7 @@ class Outcome:
     brief: str
     good: bool
     asked: bool = False
+    settled: bool = False
     verdict: Verdict | None = None
     proof: Proof | None = None
 
@@ -86,6 +92,17 @@ class OneVsRest(Sequence[Vector]):
         return (self[k] for k in range(len(self)))
 
 
+@cache
+def site_of_docs() -> str:
+    """The address of our pages that the installed package names; nothing where it names none."""
+    try:
+        urls = metadata("separatrix").get_all("Project-URL") or []
+    except PackageNotFoundError:  # on PYTHONPATH
+        urls = []
+    named = {label.lower(): url for label, url in (entry.split(", ", 1) for entry in urls)}
+    return str(named.get("documentation", "")).rstrip("/")
+
+
 def positives(classes: int) -> Sequence[int]:
     """The class that is +1 in each problem: the second of two, or each in its turn against the rest."""
     return [1] if classes == 2 else range(classes)
@@ -94,9 +111,24 @@ def positives(classes: int) -> Sequence[int]:
 class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Labels in, scores out; a subclass says how the problems are solved."""
 
+    _doc_link_module = "separatrix"
+
     n_jobs: int | None
     fit_intercept: bool
     certify: bool
+    verbose: bool | int
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A constructor called with what it does not take names the class, and what was probably meant."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = hinted(vars(cls)["__init__"])  # type: ignore[method-assign]
+
+    @property
+    def _doc_link_template(self) -> str:
+        """Where scikit-learn's picture of an estimator links to: its page here; nowhere while there is no site."""
+        site = site_of_docs()
+        return f"{site}/reference/generated/separatrix.{{estimator_name}}.html" if site else ""
 
     def __sklearn_tags__(self) -> Any:
         """Sparse rows are welcome."""
@@ -146,8 +178,16 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Checked parameters, rows and labels; the classes, which are not `classes_` yet; the problems they make."""
         self._check()
         X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-        check_classification_targets(y)
-        classes, code = np.unique(y, return_inverse=True)
+        try:
+            check_classification_targets(y)
+            classes, code = np.unique(y, return_inverse=True)
+        except TypeError:
+            kinds = sorted({type(label).__name__ for label in y.tolist()})
+            if len(kinds) < 2:
+                raise
+            raise ValueError(
+                f"y mixes labels of the types {', '.join(kinds)}: make them all text, or all numbers."
+            ) from None
         if len(classes) < 2:
             one = plain(str(classes[0]), LONG)
             raise ValueError(f"{type(self).__name__} needs two classes or more, y has one class: {one}.")
@@ -162,6 +202,15 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.n_jobs is not None and not isinstance(self.n_jobs, Integral):
             raise ValueError(f"n_jobs must be a whole number or None, got {self.n_jobs!r}.")
         check_record(given.get("record"))
+
+    def _progress(self) -> Progress:
+        """What shows how a fit goes on, where that is wanted."""
+        check_verbose(self.verbose)
+        return Progress(f"{type(self).__name__}: reading the rows", quiet=not self.verbose)
+
+    def _names(self, classes: NDArray[Any]) -> list[str]:
+        """The problems by the class that is +1 in each."""
+        return [f"class {plain(str(classes[k]), LONG)}" for k in positives(len(classes))]
 
     def _in_parallel(self, work: Callable[[list[int]], list[Any]], problems: int) -> list[Any]:
         """`work` on the numbers of all problems, in as many groups as there are jobs; the kernels free the threads."""
@@ -178,11 +227,15 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.coef_ = np.stack([coef for coef, _ in found])
         self.intercept_ = np.array([intercept for _, intercept in found])
 
-    def _certificate(self, X: Any, label: Vector, live: NDArray[np.bool_]) -> tuple[Verdict, Proof | None]:
+    def _certificate(
+        self, X: Any, label: Vector, live: NDArray[np.bool_], time_limit: float | None = None
+    ) -> tuple[Verdict, Proof | None]:
         """Whether this problem is separable at all, by `separate`."""
         if not (label[live] > 0).any() or not (label[live] < 0).any():
             return Verdict.UNDECIDED, None
-        found = separate(X[live] if not live.all() else X, label[live], fit_intercept=self.fit_intercept)
+        found = separate(
+            X[live] if not live.all() else X, label[live], fit_intercept=self.fit_intercept, time_limit=time_limit
+        )
         if found.certainty is Certainty.WITHIN_ROUNDING:
             return Verdict.UNDECIDED, None  # by last digits: nothing was proven
         return found.status, found.proof
@@ -190,6 +243,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _conclude(self, outcomes: Sequence[Outcome]) -> None:
         """status_, proof_ where asked for, and one warning if a problem ended short."""
         short = [k for k, outcome in enumerate(outcomes) if not outcome.good]
+        first = sorted(short, key=lambda k: outcomes[k].asked)  # whose word stands for all: one that nobody asked for
+        ended = "settled" if all(outcomes[k].settled for k in short) else "fell short"
         if len(outcomes) == 1:
             self.status_ = FitStatus(outcomes[0].status, outcomes[0].message)
         elif not short:
@@ -199,16 +254,16 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             more = [f"and {len(short) - SHOWN} more"] if len(short) > SHOWN else []
             self.status_ = FitStatus(
                 next(
-                    (outcomes[k].status for k in short if outcomes[k].verdict is not Verdict.INSEPARABLE), "inseparable"
+                    (outcomes[k].status for k in first if outcomes[k].verdict is not Verdict.INSEPARABLE), "inseparable"
                 ),
-                f"{len(short)} of {len(outcomes)} one-vs-rest problems fell short: {', '.join(named + more)}"
+                f"{len(short)} of {len(outcomes)} one-vs-rest problems {ended}: {', '.join(named + more)}"
                 + ("" if self.certify or self.separated_ else f"; {UNPROVEN}"),
             )
         self.__dict__.pop("proof_", None)
         if self.certify:
             self.proof_ = one_or_all([outcome.proof for outcome in outcomes])
         if any(not outcomes[k].asked for k in short):
-            warnings.warn(f"{type(self).__name__}: {self.status_.message}.", ConvergenceWarning, stacklevel=3)
+            warn(type(self).__name__, self.status_.message)
 
 
 def scores(X: Any, coef: Vector, intercept: Vector) -> Vector:

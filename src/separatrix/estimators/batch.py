@@ -23,10 +23,13 @@ from sklearn.utils.validation import _check_sample_weight
 from separatrix.data.rows import Vector
 from separatrix.estimators.callbacks import with_callbacks
 from separatrix.estimators.shared import described
+from separatrix.estimators.telling import by_name
 from separatrix.estimators.walking import Best, WalkingClassifier
+from separatrix.reporting.plain import counted
 from separatrix.walking.engines import Gram
 from separatrix.walking.methods import parse_method
 from separatrix.walking.run import Status
+from separatrix.walking.settled import check_tol
 from separatrix.walking.solve import check_count
 
 UNBOUNDED = "separable: the loss has no finite minimum, more iterations only lengthen θ"
@@ -50,6 +53,7 @@ class BatchClassifier(WalkingClassifier):
         engine: str | Gram = "auto",
         record: str | int | None = "log",
         n_jobs: int | None = None,
+        verbose: bool | int = False,
     ) -> None:
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
@@ -60,6 +64,7 @@ class BatchClassifier(WalkingClassifier):
         self.engine = engine
         self.record = record
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _gamma(self) -> float:
         return np.inf
@@ -67,7 +72,11 @@ class BatchClassifier(WalkingClassifier):
     def _power(self) -> float | None:
         return None
 
+    def _tol(self) -> float | None:
+        return None
+
     @with_callbacks
+    @by_name
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Walk until every training row is on its right side, or for `max_iter` iterations.
 
@@ -94,32 +103,39 @@ class BatchClassifier(WalkingClassifier):
         """
         gamma = parse_method(self._method, self._gamma(), power=self._power()).gamma
         check_count("max_iter", self.max_iter)
-        X, y, classes, labels = self._read(X, y)
-        weight = self._weights(sample_weight, X, y, classes, labels.code)
-        tasks = self._watch(X, y, classes, weight, labels, self.record, self.max_iter)
-        best = [Best(None if tasks is None else tasks.problems[k]) for k in range(len(labels))]
-        runs = self._walk(
-            X,
-            labels,
-            self._method,
-            resume=self.warm_start,
-            callbacks=best,
-            sample_weight=weight,
-            record=self.record,
-            max_iter=self.max_iter,
-            step_size=gamma,
-            power=self._power(),
-        )
-        self.classes_ = classes
-        self._keep(runs, [one.choose(run) for one, run in zip(best, runs, strict=True)])
-        self.n_iter_ = max(run.n_iter for run in runs)
-        self._tell(
-            X,
-            labels,
-            np.ones(len(y), dtype=bool) if weight is None else weight > 0,
-            [f"{run.n_iter:,} iterations" for run in runs],
-            Status.SEPARATED.message if isinf(gamma) else UNBOUNDED,
-        )
+        tol = self._tol()
+        with self._progress() as shown:
+            X, y, classes, labels = self._read(X, y)
+            weight = self._weights(sample_weight, X, y, classes, labels.code)
+            tasks = self._watch(X, y, classes, weight, labels, self.record, self.max_iter)
+            best = [Best(None if tasks is None else tasks.problems[k]) for k in range(len(labels))]
+            runs = self._walk(
+                X,
+                labels,
+                self._method,
+                shown=shown,
+                names=self._names(classes),
+                resume=self.warm_start,
+                callbacks=best,
+                sample_weight=weight,
+                record=self.record,
+                max_iter=self.max_iter,
+                step_size=gamma,
+                power=self._power(),
+                tol=tol,
+            )
+            self.classes_ = classes
+            self._keep(runs, [one.choose(run) for one, run in zip(best, runs, strict=True)])
+            self.n_iter_ = max(run.n_iter for run in runs)
+            self._tell(
+                X,
+                labels,
+                np.ones(len(y), dtype=bool) if weight is None else weight > 0,
+                [counted(run.n_iter, "iteration") for run in runs],
+                shown,
+                Status.SEPARATED.message if isinf(gamma) else UNBOUNDED,
+                tol,
+            )
         if tasks is not None:
             tasks.end()
         return self
@@ -142,7 +158,7 @@ class BatchClassifier(WalkingClassifier):
         if left < 2:
             raise ValueError(
                 f"{type(self).__name__} needs rows with a positive weight (sample_weight times class_weight) in two "
-                f"classes or more, got them in {left} class(es)."
+                f"classes or more, got them in {counted(left, 'class')}."
             )
         return weight
 
@@ -162,6 +178,7 @@ class LogisticClassifier(BatchClassifier):
         step_size: float = 1.0,
         *,
         max_iter: int = 10_000,
+        tol: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: Scaling = "auto",
         class_weight: Any = None,
@@ -170,8 +187,10 @@ class LogisticClassifier(BatchClassifier):
         engine: str | Gram = "auto",
         record: str | int | None = "log",
         n_jobs: int | None = None,
+        verbose: bool | int = False,
     ) -> None:
         self.step_size = step_size
+        self.tol = tol
         super().__init__(
             max_iter=max_iter,
             fit_intercept=fit_intercept,
@@ -182,12 +201,19 @@ class LogisticClassifier(BatchClassifier):
             engine=engine,
             record=record,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
 
     def _gamma(self) -> float:
         if self.step_size is None:
             raise ValueError("step_size must be a number in (0, ∞], got None.")
         return self.step_size
+
+    def _tol(self) -> float | None:
+        tol = check_tol(self.tol)
+        if tol is not None and np.isinf(self.step_size):
+            raise ValueError(f"tol={tol:g} needs a finite step_size: at infinity there is no loss that could settle.")
+        return tol
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Vector:
@@ -251,7 +277,9 @@ class LogisticGD(LogisticClassifier):
     ----------
     step_size : float, default=1.0
         The step size γ in (0, ∞].
-    max_iter … n_jobs
+    max_iter
+    tol
+    fit_intercept … verbose
 
     Attributes
     ----------
@@ -294,7 +322,9 @@ class NormalizedLogisticGD(LogisticClassifier):
     ----------
     step_size : float, default=1.0
         The step size γ in (0, ∞].
-    max_iter … n_jobs
+    max_iter
+    tol
+    fit_intercept … verbose
 
     Attributes
     ----------
@@ -333,7 +363,7 @@ class BatchPerceptron(BatchClassifier):
 
     Parameters
     ----------
-    max_iter … n_jobs
+    max_iter … verbose
 
     Attributes
     ----------
@@ -373,7 +403,7 @@ class NormalizedBatchPerceptron(BatchClassifier):
 
     Parameters
     ----------
-    max_iter … n_jobs
+    max_iter … verbose
 
     Attributes
     ----------

@@ -60,7 +60,9 @@ class Tasks:
             self.problems = [
                 Task(
                     self,
-                    self.root.subcontext(task_name=f"class {k} against the rest", task_id=k, max_subtasks=steps),
+                    self.root.subcontext(
+                        task_name=f"class {classes[k]} against the rest", task_id=k, max_subtasks=steps
+                    ),
                     told | {"y": partial(_signs, labels, k)},  # made when a callback asks for it
                     np.array([-1, 1]),
                 )

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
+from separatrix.deciding.budget import check_time_limit
 from separatrix.deciding.margin import Margin, MarginStatus
 from separatrix.deciding.max_margin import max_margin
 from separatrix.deciding.separate import Verdict
 from separatrix.estimators.base import LinearClassifier, Outcome, one_or_all, scores, verdict_clauses
 from separatrix.estimators.callbacks import Tasks, watched, with_callbacks
 from separatrix.estimators.shared import described
+from separatrix.estimators.telling import by_name
+from separatrix.reporting.plain import counted
+
+LEAST = 1e-9  # seconds for a problem for which none are left: it gets a bracket all the same
 
 
 @described
@@ -36,10 +43,12 @@ class MaxMarginClassifier(LinearClassifier):
     fit_intercept : bool, default=True
         Also an intercept, which is not part of the norm.
     time_limit : float or None, default=None
-        Seconds per problem after which the bracket is taken as it is.
+        Seconds for the whole fit, shared by its problems, after which brackets are taken as they are and `certify`
+        leaves open what it has not decided; each gets its part of what the ones before have left.
     certify : bool, default=False
         Where no margin was found, decide by `separate` whether the rows are separable at all, and keep the proof.
     n_jobs
+    verbose
 
     Attributes
     ----------
@@ -83,14 +92,17 @@ class MaxMarginClassifier(LinearClassifier):
         time_limit: float | None = None,
         certify: bool = False,
         n_jobs: int | None = None,
+        verbose: bool | int = False,
     ) -> None:
         self.rtol = rtol
         self.fit_intercept = fit_intercept
         self.time_limit = time_limit
         self.certify = certify
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @with_callbacks
+    @by_name
     def fit(self, X: Any, y: Any) -> Self:
         """Narrow the bracket on the widest margin.
 
@@ -113,49 +125,84 @@ class MaxMarginClassifier(LinearClassifier):
         ValueError
             If a parameter is out of range, or the data are not numbers with labels of two classes or more.
         """
-        X, y, classes, labels = self._read(X, y)
-        tasks = Tasks(self, X, y, classes, None, labels, None) if watched(self) else None
+        check_time_limit(self.time_limit)
+        began = time.monotonic()
 
-        def work(problems: list[int]) -> list[Margin]:
-            return [
-                max_margin(
-                    X,
-                    labels[k],
-                    rtol=self.rtol,
-                    fit_intercept=self.fit_intercept,
-                    time_limit=self.time_limit,
-                    callback=None if tasks is None else tasks.problems[k],
+        def share(problems: int) -> float | None:
+            """Seconds for the next of so many problems, of what is left of the limit."""
+            if self.time_limit is None:
+                return None
+            return max(LEAST, (began + self.time_limit - time.monotonic()) / problems)
+
+        with self._progress() as shown:
+            X, y, classes, labels = self._read(X, y)
+            tasks = Tasks(self, X, y, classes, None, labels, None) if watched(self) else None
+            names, done = self._names(classes), set[int]()
+
+            def heard(k: int) -> Callable[[Any], bool] | None:
+                """What problem k calls with each step: the tasks, and who waits."""
+                if shown.quiet:
+                    return None if tasks is None else tasks.problems[k]
+
+                def hear(now: Any) -> bool:
+                    over = f"{len(done)} of {len(labels)} classes done, {names[k]}: " if len(labels) > 1 else ""
+                    text = f"{counted(now.step, 'step')}, margin in [{now.lower:.6g}, {now.upper:.6g}]"
+                    spent = time.monotonic() - began
+                    part = None if self.time_limit is None else spent / self.time_limit
+                    shown.tell(f"{type(self).__name__}: {over}{text}", part)
+                    return tasks is not None and tasks.problems[k](now)
+
+                return hear
+
+            def work(problems: list[int]) -> list[Margin]:
+                found = []
+                for at, k in enumerate(problems):
+                    limit = share(len(problems) - at)
+                    found.append(
+                        max_margin(
+                            X,
+                            labels[k],
+                            rtol=self.rtol,
+                            fit_intercept=self.fit_intercept,
+                            time_limit=limit,
+                            callback=heard(k),
+                        )
+                    )
+                    done.add(k)
+                return found
+
+            margins: list[Margin] = self._in_parallel(work, len(labels))
+            self.classes_ = classes
+            self._place([margin.theta for margin in margins], [float(self.fit_intercept)] * len(margins))
+            self.margin_ = one_or_all(margins)
+            self.n_iter_ = max(margin.n_steps for margin in margins)
+            self.separated_ = all(margin.lower > 0 for margin in margins)
+            reached = scores(X, self.coef_, self.intercept_)
+            live = np.ones(X.shape[0], dtype=bool)
+            open_ones = sum(margin.lower <= 0 for margin in margins)
+            outcomes = []
+            for k, (margin, label) in enumerate(zip(margins, labels, strict=True)):
+                wrong = int((label * reached[:, k] <= 0).sum())
+                asked = margin.status is MarginStatus.STOPPED
+                if margin.lower > 0:
+                    bracket = f"margin in [{margin.lower:.6g}, {margin.upper:.6g}]"
+                    good = margin.status is MarginStatus.CONVERGED
+                    brief = margin.status.message if good else f"{bracket}, {margin.status}"
+                    outcomes.append(Outcome(margin.status, f"{bracket}: {margin.status.message}", brief, good, asked))
+                    continue
+                verdict, proof = None, None
+                if self.certify and not asked:
+                    shown.tell(f"{type(self).__name__}: deciding whether the rows can be separated")
+                    verdict, proof = self._certificate(X, label, live, share(open_ones))
+                open_ones -= 1
+                clause, known = verdict_clauses(verdict, "but with a margin too small for this method")
+                told = (
+                    f"no separating hyperplane was found, the best leaves {wrong:,} of {counted(len(label), 'row')} on "
+                    f"the wrong side, and none has a margin above {margin.upper:.2g}; {clause}"
                 )
-                for k in problems
-            ]
-
-        margins: list[Margin] = self._in_parallel(work, len(labels))
-        self.classes_ = classes
-        self._place([margin.theta for margin in margins], [float(self.fit_intercept)] * len(margins))
-        self.margin_ = one_or_all(margins)
-        self.n_iter_ = max(margin.n_steps for margin in margins)
-        self.separated_ = all(margin.lower > 0 for margin in margins)
-        reached = scores(X, self.coef_, self.intercept_)
-        live = np.ones(X.shape[0], dtype=bool)
-        outcomes = []
-        for k, (margin, label) in enumerate(zip(margins, labels, strict=True)):
-            wrong = int((label * reached[:, k] <= 0).sum())
-            asked = margin.status is MarginStatus.STOPPED
-            if margin.lower > 0:
-                bracket = f"margin in [{margin.lower:.6g}, {margin.upper:.6g}]"
-                good = margin.status is MarginStatus.CONVERGED
-                brief = margin.status.message if good else f"{bracket}, {margin.status}"
-                outcomes.append(Outcome(margin.status, f"{bracket}: {margin.status.message}", brief, good, asked))
-                continue
-            verdict, proof = self._certificate(X, label, live) if self.certify and not asked else (None, None)
-            clause, known = verdict_clauses(verdict, "but with a margin too small for this method")
-            told = (
-                f"no separating hyperplane was found, the best leaves {wrong:,} of {len(label):,} rows on the wrong "
-                f"side, and none has a margin above {margin.upper:.2g}; {clause}"
-            )
-            word = "inseparable" if verdict is Verdict.INSEPARABLE else str(margin.status)
-            few = f"{wrong:,} rows wrong{known}"
-            outcomes.append(Outcome(word, told, few, good=False, asked=asked, verdict=verdict, proof=proof))
+                word = "inseparable" if verdict is Verdict.INSEPARABLE else str(margin.status)
+                few = f"{counted(wrong, 'row')} wrong{known}"
+                outcomes.append(Outcome(word, told, few, good=False, asked=asked, verdict=verdict, proof=proof))
         self._conclude(outcomes)
         if tasks is not None:
             tasks.end()

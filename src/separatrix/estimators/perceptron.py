@@ -15,7 +15,10 @@ from separatrix.estimators.base import FitStatus, OneVsRest, closest_row, one_or
 from separatrix.estimators.batch import Scaling
 from separatrix.estimators.callbacks import watched, with_callbacks
 from separatrix.estimators.shared import described
+from separatrix.estimators.telling import by_name
 from separatrix.estimators.walking import WalkingClassifier
+from separatrix.reporting.plain import counted
+from separatrix.reporting.progress import Progress
 from separatrix.walking.engines import Gram
 from separatrix.walking.run import Status
 from separatrix.walking.solve import check_count
@@ -57,6 +60,7 @@ class Perceptron(WalkingClassifier):
         How often an iterate enters ``trace_``: "epoch" after each sweep; the others count updates. Every record costs a
         pass over the rows, so by default only the last θ is recorded.
     n_jobs
+    verbose
 
     Attributes
     ----------
@@ -110,6 +114,7 @@ class Perceptron(WalkingClassifier):
         engine: str | Gram = "auto",
         record: str | int | None = None,
         n_jobs: int | None = None,
+        verbose: bool | int = False,
     ) -> None:
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
@@ -121,8 +126,10 @@ class Perceptron(WalkingClassifier):
         self.engine = engine
         self.record = record
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @with_callbacks
+    @by_name
     def fit(self, X: Any, y: Any) -> Self:
         """Sweep over the rows until each was right in turn, or `max_iter` times.
 
@@ -146,33 +153,38 @@ class Perceptron(WalkingClassifier):
             If a parameter is out of range, or the data are not numbers with labels of two classes or more.
         """
         check_count("max_iter", self.max_iter)
-        X, y, classes, labels = self._read(X, y)
-        record = "epoch" if self.record is None and watched(self) else self.record
-        tasks = self._watch(X, y, classes, None, labels, record, self.max_iter if record == "epoch" else ENDLESS)
-        sweeps = self._sweeps if self.warm_start and "runs_" in vars(self) else 0
-        runs = self._walk(
-            X,
-            labels,
-            "perceptron",
-            resume=self.warm_start,
-            callbacks=None if tasks is None else tasks.problems,
-            record=record,
-            max_epochs=self.max_iter,
-            order=self.order,
-            random_state=self._seed() + sweeps,
-            average=True,
-        )
-        self.classes_ = classes
-        self._keep(runs, [r.theta if r.separated or r.average is None else r.average for r in runs])
-        self.n_iter_ = max(run.stats["epochs"] for run in runs)
-        self._sweeps = sweeps + self.n_iter_
-        self.n_updates_ = sum(run.n_iter for run in runs)
-        live = np.ones(X.shape[0], dtype=bool)
-        self._tell(X, labels, live, [f"{run.stats['epochs']:,} sweeps" for run in runs])
+        with self._progress() as shown:
+            X, y, classes, labels = self._read(X, y)
+            record = "epoch" if self.record is None and watched(self) else self.record
+            limit = self.max_iter if record == "epoch" else ENDLESS
+            tasks = self._watch(X, y, classes, None, labels, record, limit)
+            sweeps = self._sweeps if self.warm_start and "runs_" in vars(self) else 0
+            runs = self._walk(
+                X,
+                labels,
+                "perceptron",
+                shown=shown,
+                names=self._names(classes),
+                resume=self.warm_start,
+                callbacks=None if tasks is None else tasks.problems,
+                record=record,
+                max_epochs=self.max_iter,
+                order=self.order,
+                random_state=self._seed() + sweeps,
+                average=True,
+            )
+            self.classes_ = classes
+            self._keep(runs, [r.theta if r.separated or r.average is None else r.average for r in runs])
+            self.n_iter_ = max(run.stats["epochs"] for run in runs)
+            self._sweeps = sweeps + self.n_iter_
+            self.n_updates_ = sum(run.n_iter for run in runs)
+            live = np.ones(X.shape[0], dtype=bool)
+            self._tell(X, labels, live, [counted(run.stats["epochs"], "sweep") for run in runs], shown)
         if tasks is not None:
             tasks.end()
         return self
 
+    @by_name
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """One sweep over this batch of rows, going on from the last θ.
 
@@ -222,6 +234,8 @@ class Perceptron(WalkingClassifier):
             X,
             labels,
             "perceptron",
+            shown=Progress("", quiet=True),
+            names=self._names(self.classes_),
             resume=not first,
             callbacks=None,
             record=self.record,

@@ -25,7 +25,10 @@ engine : {"auto", "dense", "lazy", "gram"} or Gram, default="auto"
 record : {"log", "all"}, int or None, default="log"
     How often an iterate enters ``trace_``; the last one always does.
 n_jobs : int or None, default=None
-    Threads for the one-vs-rest problems of three classes or more."""
+    Threads for the one-vs-rest problems of three classes or more.
+verbose : bool or int, default=False
+    Show from the second second on how far the fit has come, in one line with a bar: on a terminal, below a notebook's
+    cell, or in a file every few seconds."""
 
 ATTRIBUTES = """\
 coef_ : ndarray of shape (1, d) or (classes, d)
@@ -44,9 +47,9 @@ n_iter_ : int
 separated_ : bool
     Whether every training row is on its right side, in every problem.
 status_ : str
-    How the fit ended: "separated", "max-iter", "cycle" (an iterate came back: more iterations cannot help),
-    "inseparable" (proven), "stopped" (by a callback) or "rounded" (a margin is 0 to rounding); ``status_.message`` is a
-    sentence.
+    How the fit ended: "separated", "max-iter", "cycle" (an iterate came back: more iterations cannot help), "settled"
+    (by `tol`), "inseparable" (proven), "stopped" (by a callback) or "rounded" (a margin is 0 to rounding);
+    ``status_.message`` is a sentence.
 trace_ : Trace or list of Trace
     What `solve` recorded; a list with one entry per class for three or more.
 engine_ : str or list of str
@@ -61,7 +64,14 @@ proof_ : Proof, None or list
 
 ENTRIES = {entry.split(" : ")[0]: entry for entry in re.split(r"\n(?! )", f"{PARAMETERS}\n{ATTRIBUTES}")}
 # What the four batch methods share with each other.
-ENTRIES["max_iter … n_jobs"] = PARAMETERS
+ENTRIES["max_iter … verbose"] = PARAMETERS
+ENTRIES["fit_intercept … verbose"] = PARAMETERS[PARAMETERS.index("fit_intercept") :]
+ENTRIES["tol"] = """\
+tol : float or None, default=None
+    The escape for rows that cannot be separated: with a number such as 1e-3 the walk also ends where descent has
+    settled, that is, where since half as many iterations, and after 100 at least, the loss has not fallen by more
+    than `tol` of itself, the accuracy not risen, and ‖θ‖ not grown by more than √tol of itself. That is no reason
+    to warn, and proves nothing: with large steps it may come too early."""
 ENTRIES["coef_ … proof_"] = ATTRIBUTES
 ENTRIES["on intercept_scaling"] = """\
 The scale b of the constant column changes the path, not what can be separated. The bound on the iterations goes with

@@ -27,7 +27,9 @@ class TemperedLogisticGD(LogisticClassifier):
         The step size γ in (0, ∞].
     power : float, default=0.625
         The power p in [0, 1].
-    max_iter … n_jobs
+    max_iter
+    tol
+    fit_intercept … verbose
 
     Attributes
     ----------
@@ -60,6 +62,7 @@ class TemperedLogisticGD(LogisticClassifier):
         power: float = POWER,
         *,
         max_iter: int = 10_000,
+        tol: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: Scaling = "auto",
         class_weight: Any = None,
@@ -68,11 +71,13 @@ class TemperedLogisticGD(LogisticClassifier):
         engine: str | Gram = "auto",
         record: str | int | None = "log",
         n_jobs: int | None = None,
+        verbose: bool | int = False,
     ) -> None:
         self.power = power
         super().__init__(
             step_size,
             max_iter=max_iter,
+            tol=tol,
             fit_intercept=fit_intercept,
             intercept_scaling=intercept_scaling,
             class_weight=class_weight,
@@ -81,6 +86,7 @@ class TemperedLogisticGD(LogisticClassifier):
             engine=engine,
             record=record,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
 
     def _power(self) -> float:
@@ -102,7 +108,7 @@ class TemperedBatchPerceptron(BatchClassifier):
     ----------
     power : float, default=0.625
         The power p in [0, 1].
-    max_iter … n_jobs
+    max_iter … verbose
 
     Attributes
     ----------
@@ -142,6 +148,7 @@ class TemperedBatchPerceptron(BatchClassifier):
         engine: str | Gram = "auto",
         record: str | int | None = "log",
         n_jobs: int | None = None,
+        verbose: bool | int = False,
     ) -> None:
         self.power = power
         super().__init__(
@@ -154,6 +161,7 @@ class TemperedBatchPerceptron(BatchClassifier):
             engine=engine,
             record=record,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
 
     def _power(self) -> float:

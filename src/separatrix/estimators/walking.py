@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import isfinite, isinf
+from math import inf, isfinite, isinf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.certify import Proof
+from separatrix.core.constants import ENDLESS
 from separatrix.core.rows import norm
 from separatrix.data.arrays import row_lengths
 from separatrix.data.rows import Vector
@@ -25,6 +27,9 @@ from separatrix.estimators.base import (
     verdict_clauses,
 )
 from separatrix.estimators.callbacks import Tasks, watched
+from separatrix.reporting.plain import counted
+from separatrix.reporting.progress import Progress
+from separatrix.walking.meter import Meter
 from separatrix.walking.one_vs_rest import solve_each
 from separatrix.walking.run import Iterate, Run, Status
 from separatrix.walking.trace import Recorder
@@ -50,11 +55,15 @@ class WalkingClassifier(LinearClassifier):
         labels: OneVsRest,
         method: str,
         *,
+        shown: Progress,
+        names: Sequence[str],
         resume: bool,
         callbacks: Sequence[Callable[[Iterate], Any]] | None,
         **options: Any,
     ) -> list[Run]:
         """One run per problem, from where the last ones ended if `resume`; `options` are those of `solve_each`."""
+        most = options.get("max_iter", ENDLESS), options.get("max_epochs", inf)
+        meter = None if shown.quiet else Meter(shown, type(self).__name__, *most, names)
         start, scale = self._start(X.shape[1], len(labels)) if resume else (None, self.intercept_scaling)
 
         def work(problems: list[int]) -> list[Run]:
@@ -67,6 +76,7 @@ class WalkingClassifier(LinearClassifier):
                 fit_intercept=self.fit_intercept,
                 intercept_scaling=scale,
                 callbacks=None if callbacks is None else [callbacks[k] for k in problems],
+                progress=None if meter is None else [meter.heard(k) for k in problems],
                 **options,
             )
 
@@ -98,7 +108,9 @@ class WalkingClassifier(LinearClassifier):
         labels: OneVsRest,
         live: NDArray[np.bool_],
         counts: Sequence[str],
+        shown: Progress,
         happy: str = Status.SEPARATED.message,
+        tol: float | None = None,
     ) -> None:
         """separated_, margin_, status_ and the warning, from the scores of the training rows."""
         found, rows = scores(X, self.coef_, self.intercept_), int(live.sum())
@@ -109,28 +121,48 @@ class WalkingClassifier(LinearClassifier):
             wrong = int((~(m > 0)).sum())
             margins.append(closest_row(m, w))
             right = wrong == 0 and not doubtful(lengths(), m, w, float(self.intercept_[k]))
-            left = f"{wrong:,} of {rows:,} rows are still on the wrong side after {counts[k]}"
+            few = f"{counted(wrong, 'row')} wrong"
             if right:
                 outcomes.append(Outcome(Status.SEPARATED, happy, happy, good=True))
             elif run.status is Status.STOPPED:
-                few = f"{wrong:,} rows wrong, stopped"
-                outcomes.append(Outcome(run.status, run.status.message, few, good=False, asked=True))
+                outcomes.append(Outcome(run.status, run.status.message, f"{few}, stopped", good=False, asked=True))
             elif wrong == 0 or run.separated:
                 outcomes.append(Outcome(Status.ROUNDED, Status.ROUNDED.message, Status.ROUNDED, good=False))
             else:
-                verdict, proof = self._certificate(X, labels[k], live) if self.certify else (None, None)
-                cycle = run.status is Status.CYCLE
-                advice = "in a cycle more iterations do not help, another step size may" if cycle else "raise max_iter"
-                clause, known = verdict_clauses(verdict, advice)
-                if cycle:
-                    clause = run.status.message if verdict is None else clause
-                    known = f", in a cycle{known}"
-                word = "inseparable" if verdict is Verdict.INSEPARABLE else str(run.status)
-                few = f"{wrong:,} rows wrong{known}"
-                outcomes.append(Outcome(word, f"{left}; {clause}", few, good=False, verdict=verdict, proof=proof))
+                verdict, proof = None, None
+                if self.certify:
+                    shown.tell(f"{type(self).__name__}: deciding whether the rows can be separated")
+                    verdict, proof = self._certificate(X, labels[k], live)
+                of = f"{wrong:,} of {counted(rows, 'row')} {'is' if wrong == 1 else 'are'} still on the wrong side"
+                outcomes.append(fell_short(run, f"{of} after {counts[k]}", few, verdict, proof, tol))
         self.margin_ = one_or_all(margins)
         self.separated_ = all(outcome.good for outcome in outcomes)
         self._conclude(outcomes)
+
+
+def fell_short(
+    run: Run, left: str, few: str, verdict: Verdict | None, proof: Proof | None, tol: float | None
+) -> Outcome:
+    """A problem that leaves rows on the wrong side, which `left` and `few` count: how its walk ended, what is known."""
+    cycle = run.status is Status.CYCLE
+    settled = tol is not None and run.status in (Status.SETTLED, Status.CYCLE)
+    when, end, advice = "", "", "raise max_iter"
+    if cycle:
+        end, advice = ", in a cycle", "in a cycle more iterations do not help, another step size may"
+    elif settled:
+        when, end, advice = ", when descent had settled", ", settled", "a smaller tol may find how"
+    clause, known = verdict_clauses(verdict, advice)
+    clause = run.status.message if cycle and verdict is None else clause
+    return Outcome(
+        "inseparable" if verdict is Verdict.INSEPARABLE else str(run.status),
+        f"{left}{when}; {clause}",
+        f"{few}{end}{known}",
+        good=False,
+        asked=settled and verdict is not Verdict.SEPARABLE,
+        settled=settled,
+        verdict=verdict,
+        proof=proof,
+    )
 
 
 def within(theta: Vector, run: Run) -> Vector:

@@ -23,9 +23,10 @@ from separatrix.lab.samples import at_hand
 from separatrix.lab.store import Job, Store, write_whole
 from separatrix.lab.theorems import theorem_tables
 from separatrix.lab.titles import titled
-from separatrix.lab.workers import do_all, in_words
+from separatrix.lab.workers import do_all
 from separatrix.reporting.hints import install
 from separatrix.reporting.machine import machine
+from separatrix.reporting.progress import in_words
 from separatrix.reporting.table import FORMS, Table
 
 PROFILES = ("quick", "paper")

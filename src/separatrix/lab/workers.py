@@ -23,6 +23,7 @@ from separatrix.core.threads import limit_threads
 from separatrix.lab.kinds import work_of
 from separatrix.lab.samples import sample
 from separatrix.lab.store import Job, Store, written
+from separatrix.reporting.progress import in_words
 from separatrix.walking.checkpoint import Checkpoint, CheckpointError
 
 PATIENCE = 0.5  # seconds between two looks at a job that another process is at
@@ -203,11 +204,3 @@ def display(left: Sequence[Job], all_jobs: int, show: bool) -> Iterator[Callable
             bar.update(task, completed=done[0], rest=text)
 
         yield told
-
-
-def in_words(seconds: float) -> str:
-    """12 s, 3 min, 2 h 5 min."""
-    minutes = round(seconds / 60)
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,4 +1,4 @@
-"""Text to read anywhere: what a terminal or a page would obey is spelled out, and letters that its encoding lacks."""
+"""Text to read anywhere: what a terminal or a page would obey is spelled out, what its encoding lacks, and counts."""
 
 from __future__ import annotations
 
@@ -95,3 +95,10 @@ def _letter(c: str) -> str:
 
 
 codecs.register_error(LEGIBLE, in_ascii)
+
+
+def counted(number: int, noun: str) -> str:
+    """1 row, 2,000 rows, 3 classes."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun}{'es' if noun.endswith('s') else 's'}"

@@ -1,7 +1,7 @@
 """The loop that makes runs: method x engine, stopping, recording, checkpoint → Run.
 
-A run stops on margins, never on the loss: with large step sizes the loss can rise while the iterates get closer to a
-separator, which is the paper's second finding.
+A run stops on margins, never on the loss, unless `settled` is given: with large step sizes the loss can rise while the
+iterates get closer to a separator, which is the paper's second finding.
 
 Stepping, stopping, recording and saving of a run happen here and nowhere else. Two places step an engine by hand and
 make no run of it: the perceptron among the tools of `deciding.search`, which looks at the wrong rows between its steps,
@@ -28,6 +28,7 @@ from separatrix.walking.engines.base import sharpness as sharpness_at
 from separatrix.walking.engines.base import unit_of
 from separatrix.walking.methods import Plan
 from separatrix.walking.run import Cycle, Iterate, Run, Status, Stop, Tie, times
+from separatrix.walking.settled import Settled
 from separatrix.walking.trace import Recorder
 
 SLICE = 0.1  # seconds of compiled work between two looks at the keyboard and the clock
@@ -88,12 +89,13 @@ class Walk:
         seed: int | None = None,
         average: bool = False,
         arithmetic: str = "float64",
-        progress: Callable[[int, int | None], Any] | None = None,
+        progress: Callable[[Engine, bool], Any] | None = None,
+        settled: Settled | None = None,
     ) -> None:
         self.rows, self.method, self.progress, self.told_at = rows, method, progress, 0.0
         self.max_iter, self.max_epochs, self.stop, self.callback = max_iter, max_epochs, stop, callback
         self.recorder = Recorder("log", False, angle is not None) if recorder is None else recorder
-        self.checkpoint, self.angle = checkpoint, angle
+        self.checkpoint, self.angle, self.settled = checkpoint, angle, settled
         self.may_overflow = (
             method.schedule is not None
         )  # else steps are rows' means, or a method's own, which complains
@@ -127,7 +129,7 @@ class Walk:
         recorded = len(self.recorder.rows)
         iterate = self._record()
         self._save()
-        self._tell(last=True)
+        self.tell(over=True)
         if len(self.recorder.rows) > recorded:
             if self.callback is not None:
                 self.callback(iterate)
@@ -156,19 +158,26 @@ class Walk:
             if at_separation and engine.cycle is not None:
                 self.status = Status.CYCLE
                 return
+            iterate = None
+            if self.settled is not None and engine.t >= self.settled.due:
+                iterate = self._iterate()
+                if self.settled.look(engine.t, iterate.measure):
+                    self.status = Status.SETTLED
+                    return
             if due is not None and (engine.epoch if by_epoch else engine.t) >= due:
-                iterate = self._record()
+                iterate = self._record(iterate)
                 due = self._next()
                 enough = self.callback is not None and self.callback(iterate)
                 yield iterate
-                del iterate  # whoever still has it has kept it
                 if enough:
                     self.status = Status.STOPPED
                     return
+            iterate = None  # whoever still has it has kept it
             if engine.t >= self.max_iter or engine.epoch >= self.max_epochs:
                 self.status = Status.MAX_ITER
                 return
             goal = self.max_iter if due is None or by_epoch else min(due, self.max_iter)
+            goal = goal if self.settled is None else min(goal, self.settled.due)
             epoch = self.max_epochs if due is None or not by_epoch else min(due, self.max_epochs)
             engine.use_threads(pace.threads)
             wanted, before = 1 if callable(self.stop) else min(pace.steps, goal - engine.t), engine.t
@@ -185,7 +194,7 @@ class Walk:
                 self._back(state, engine.t - before)
                 self.status = Status.DIVERGED
                 return
-            self._tell()
+            self.tell()
             if self.checkpoint is not None and time.monotonic() - last_save > self.checkpoint.every:
                 self._save()
                 last_save = time.monotonic()
@@ -230,10 +239,10 @@ class Walk:
             kept.keep()
         self.shown.clear()
 
-    def _tell(self, last: bool = False) -> None:
+    def tell(self, over: bool = False) -> None:
         """How far the run has come, for those who wait."""
-        if self.progress is not None and (last or time.monotonic() - self.told_at > SLICE):
-            self.progress(self.engine.t, self.engine.errors)
+        if self.progress is not None and (over or time.monotonic() - self.told_at > SLICE):
+            self.progress(self.engine, over)
             self.told_at = time.monotonic()
 
     def _next(self) -> int | None:
@@ -245,9 +254,9 @@ class Walk:
         self.shown.add(iterate)
         return iterate
 
-    def _record(self) -> Iterate:
+    def _record(self, iterate: Iterate | None = None) -> Iterate:
         """Write the present iterate into the trace; not timed."""
-        iterate = self._iterate()
+        iterate = self._iterate() if iterate is None else iterate
         asked: list[float] = []
         if "sharpness" in self.recorder.names and self.rows.whole is not None:
             Phi = self.engine.phi() * (unit_of(self.rows, self.method) / self.rows.scale)
@@ -274,7 +283,7 @@ class Walk:
         status = Status.STOPPED if self.status is None else self.status
         engine, phi = self.engine, self.engine.phi()
         separated = status is Status.SEPARATED or (not engine.seen_wrong and self._lowest(phi) > 0)
-        if separated and status in (Status.MAX_ITER, Status.CYCLE):
+        if separated and status in (Status.MAX_ITER, Status.CYCLE, Status.SETTLED):
             status = Status.SEPARATED
         short = self.rows.unpad(phi)
         mean = engine.average()

@@ -12,11 +12,12 @@ from separatrix.core.constants import ENDLESS
 from separatrix.data.memory import hold
 from separatrix.data.rows import INTERCEPT_SCALE
 from separatrix.walking.checkpoint import fresh_seed
-from separatrix.walking.engines import Gram
+from separatrix.walking.engines import Engine, Gram
 from separatrix.walking.engines.perceptron import SweepEngine, sweep_together
 from separatrix.walking.loop import Walk
 from separatrix.walking.methods import parse_method
 from separatrix.walking.run import Iterate, Run, Status
+from separatrix.walking.settled import Settled
 from separatrix.walking.solve import check_seed, check_theta0
 from separatrix.walking.trace import Recorder, check_record
 
@@ -43,13 +44,15 @@ def solve_each(
     order: str = "cyclic",
     average: bool = False,
     power: float | None = None,
+    progress: Sequence[Callable[[Engine, bool], Any]] | None = None,
+    tol: float | None = None,
 ) -> list[Run]:
     """One run per labelling of the same rows, each as `solve` would make it: one-vs-rest problems, say.
 
-    `labels` has one row of ±1 per problem, and a problem may lack one of the two; `theta0` and `callbacks` have one
-    entry per problem. Rows are checked once, and perceptrons that need not be recorded go through them together: a row
-    is fetched from memory once for all. With `average`, for the perceptron's sweeps, each run has the mean of φ over
-    the rows visited. Ctrl-C is passed on.
+    `labels` has one row of ±1 per problem, and a problem may lack one of the two; `theta0`, `callbacks` and `progress`
+    have one entry per problem. Rows are checked once, and perceptrons that need not be recorded go through them
+    together: a row is fetched from memory once for all. With `average`, for the perceptron's sweeps, each run has the
+    mean of φ over the rows visited; with `tol` runs also end where descent has settled. Ctrl-C is passed on.
     """
     how, every = parse_method(method, step_size, order, power), check_record(record)
     base = hold(
@@ -81,6 +84,8 @@ def solve_each(
                 callback=None if callbacks is None else callbacks[k],
                 seed=seed,
                 average=average,
+                progress=None if progress is None else progress[k],
+                settled=None if tol is None else Settled(tol),
             )
             for k in range(lo, min(lo + together, len(labels)))
         ]
@@ -110,3 +115,4 @@ def sweep_walks(walks: Sequence[Walk]) -> None:
         sweep_together([w.engine for w in going if isinstance(w.engine, SweepEngine)])
         for walk in going:
             walk.seconds += (time.perf_counter() - began) / len(going)
+            walk.tell()

@@ -11,6 +11,7 @@ import numpy as np
 
 from separatrix.data.rows import Rows, Vector
 from separatrix.plot import compare
+from separatrix.reporting.plain import counted
 from separatrix.reporting.status import Word
 from separatrix.walking.engines import Engine
 from separatrix.walking.methods import TEMPERED, Plan
@@ -29,6 +30,11 @@ class Status(Word):
         "cycle",
         "an iterate came back bit for bit: this run repeats itself for ever and never separates; "
         "a short period may be one point to rounding: compare the iterates; see separate() for a proof about the data",
+    )
+    SETTLED = (
+        "settled",
+        "descent has settled: while the iterations doubled neither loss nor accuracy got better and θ did not grow; "
+        "this proves nothing about separability, see separate()",
     )
     STOPPED = "stopped", "your stop rule or callback ended the run"
     INTERRUPTED = "interrupted", "interrupted from the keyboard; this is the run so far"
@@ -150,7 +156,7 @@ class Run:
         step += " at first" if self.scheduled else ""
         period = f" of period {self.cycle.period:,}" if self.cycle and self.status is Status.CYCLE else ""
         return (
-            f"{self.method}{step}: {self.status}{period} after {self.n_iter:,} iterations "
+            f"{self.method}{step}: {self.status}{period} after {counted(self.n_iter, 'iteration')} "
             f"({self.engine} engine, {self.seconds:.3g} s): {self.status.message}."
         )
 

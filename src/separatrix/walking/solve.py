@@ -12,10 +12,13 @@ import numpy as np
 
 from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
+from separatrix.reporting.keywords import hinted
+from separatrix.reporting.progress import Progress
 from separatrix.walking.angle import Angle, Bracket
 from separatrix.walking.checkpoint import Checkpoint
-from separatrix.walking.engines import Gram
+from separatrix.walking.engines import Engine, Gram
 from separatrix.walking.loop import Walk
+from separatrix.walking.meter import Meter
 from separatrix.walking.methods import plan_of
 from separatrix.walking.own import Method
 from separatrix.walking.run import Iterate, Run, Stop
@@ -24,6 +27,7 @@ from separatrix.walking.trace import Recorder, check_record
 WEIGHTLESS = "repeat rows, or use a batch method"
 
 
+@hinted
 def solve(
     X: Any,
     y: Any = None,
@@ -50,6 +54,7 @@ def solve(
     progress: Callable[[int, int | None], Any] | None = None,
     power: float | None = None,
     missing: Literal["error", "drop"] = "error",
+    verbose: bool | int = False,
 ) -> Run:
     """Look for θ with y_i a_iᵀθ > 0 for every row, by one of the paper's five algorithms or a tempered one.
 
@@ -122,6 +127,9 @@ def solve(
         they are "lr-gd" and "batch-perceptron", at 0 the normalized two.
     missing : {"error", "drop"}, default="error"
         For tables, what to do with rows that have missing values.
+    verbose : bool or int, default=False
+        Show from the second second on how far the run has come, in one line with a bar: on a terminal, below a
+        notebook's cell, or in a file every few seconds.
 
     Returns
     -------
@@ -159,16 +167,20 @@ def solve(
     if sharpness and isinf(how.gamma):
         raise ValueError("sharpness needs a finite step_size: the perceptron loss is flat almost everywhere.")
     every = check_record(record)
+    check_verbose(verbose)
     began = time.perf_counter()
-    with as_problem(
-        X,
-        y,
-        memory_limit=memory_limit,
-        sample_weight=sample_weight,
-        fit_intercept=fit_intercept,
-        intercept_scaling=intercept_scaling,
-        missing=missing,
-    ) as problem:
+    with (
+        Progress(f"{how.name}: reading the rows", quiet=not verbose) as shown,
+        as_problem(
+            X,
+            y,
+            memory_limit=memory_limit,
+            sample_weight=sample_weight,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            missing=missing,
+        ) as problem,
+    ):
         rows = problem.rows
         if problem.weighted and how.order is not None:
             raise ValueError(f"the row-at-a-time perceptron takes no sample_weight: {WEIGHTLESS}.")
@@ -176,6 +188,13 @@ def solve(
             raise ValueError("sharpness needs the rows in memory; leave it out for rows in files and on clusters.")
         if angle is not None:
             decidable(problem)
+        heard = Meter(shown, how.name, max_iter, inf if max_epochs is None else max_epochs).heard(0)
+
+        def tell(engine: Engine, over: bool) -> None:
+            heard(engine, over)
+            if progress is not None:
+                progress(engine.t, engine.errors)
+
         walker = Walk(
             rows,
             how,
@@ -192,7 +211,7 @@ def solve(
             else Checkpoint(checkpoint),
             seed=check_seed(random_state),
             arithmetic=arithmetic,
-            progress=progress,
+            progress=tell if verbose or progress is not None else None,
         )
         walker.seconds += time.perf_counter() - began
         return walker.finish()
@@ -202,6 +221,12 @@ def check_count(name: str, value: Any) -> None:
     """Complain about anything but a whole number from 0."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}.")
+
+
+def check_verbose(verbose: Any) -> None:
+    """Complain about anything but True, False or a whole number from 0."""
+    if not isinstance(verbose, bool | np.bool_):
+        check_count("verbose", verbose)
 
 
 def check_theta0(theta0: Any, problem: Rows) -> Vector | None:
