@@ -1,0 +1,80 @@
+// The page: one state, one player, the views on them, and the URL that follows.
+
+import { mountActions } from "./actions.js";
+import { mountControls, mountTransport } from "./controls.js";
+import { mountCurves } from "./curves.js";
+import { mountData } from "./data.js";
+import { DATASETS } from "./datasets.js";
+import { byId, notice } from "./dom.js";
+import { fromFragment, toFragment } from "./fragment.js";
+import { mountNumbers } from "./numbers.js";
+import { mountParameters } from "./parameters.js";
+import { mountPlane } from "./plane.js";
+import { createPlayer } from "./player.js";
+import { createStore, PLAIN } from "./state.js";
+import { mountTour } from "./tour.js";
+
+const QUIET = 500; // ms without a change before the URL follows: browsers limit how often it may
+const LONGEST = 40_000; // characters: longer data are in a link that is asked for, not in the address of every moment
+
+/** Points, names, intercept and notes from Python, or null. */
+function givenData() {
+  const given = JSON.parse(byId("given").textContent);
+  if (!given) return null;
+  const notes = given.notes ?? [];
+  return {
+    points: given.points, names: given.names, intercept: given.intercept ?? false,
+    source: { id: "given", title: given.title ?? "Your data", notes, edited: true },
+  };
+}
+
+function firstData() {
+  const set = DATASETS[0];
+  const n = set.needsN ? 100 : undefined;
+  const { points, names, intercept = false } = set.make({ n });
+  return { points, names, intercept, source: { id: set.id, n, title: set.title } };
+}
+
+function start() {
+  const { patch, sentence } = fromFragment(location.hash);
+  const store = createStore({ ...PLAIN, ...(patch ?? givenData() ?? firstData()) });
+  const player = createPlayer(store);
+  const context = { store, player };
+  const plane = mountPlane(byId("plane"), context);
+  mountTransport(byId("transport"), context);
+  mountData(byId("data"), context);
+  mountActions(byId("actions"), { ...context, plane });
+  mountControls(byId("controls"), context);
+  mountCurves(byId("curves"), context);
+  mountParameters(byId("parameters"), context);
+  mountNumbers(byId("numbers"), context);
+  mountTour(byId("tour"), context);
+  if (sentence) notice(sentence);
+  followInUrl(store);
+  // For those who look into the page from its console, and for tests.
+  window.separatrix = { store, player, plane };
+}
+
+function followInUrl(store) {
+  let timer = 0;
+  let written = location.hash;
+  store.subscribe(() => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const fragment = `#${toFragment(store.get())}`;
+      if (fragment.length > LONGEST) return;
+      written = fragment;
+      try {
+        history.replaceState(null, "", fragment);
+      } catch { /* pages inside other pages may have no address of their own */ }
+    }, QUIET);
+  });
+  addEventListener("hashchange", () => {
+    if (location.hash === written) return;
+    const { patch, sentence } = fromFragment(location.hash);
+    if (patch) store.set(patch, { undo: true });
+    notice(sentence ?? "");
+  });
+}
+
+start();
