@@ -124,6 +124,8 @@ class Run:
         The first iterate seen to come back bit for bit while rows were wrong, and its period: from there on the run
         repeats itself for ever. None if none was seen, in random order, and with the engine "gram", which does not
         watch.
+    iterates : ndarray or None
+        φ_t of every recorded iterate, a row each as in the trace, where that was asked for.
     """
 
     method: str
@@ -143,6 +145,7 @@ class Run:
     ties: Tie | None = None
     scheduled: bool = False
     cycle: Cycle | None = None
+    iterates: Vector | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         step = f", power {self.power:g}" if self.method.startswith(TEMPERED) else ""
