@@ -379,6 +379,11 @@ export class Walk {
     return this.run.watch.period;
   }
 
+  /** At γ = ∞ the first t ≥ 1 at which a row lay exactly on the line; -1 where none did, and for the perceptron. */
+  get tie() {
+    return this.run.tie;
+  }
+
   /** Up to `steps` updates; with `stop`, none once no row is wrong or an iterate has come back. */
   advance(steps, stop = false) {
     if (this.rows.n > 0) this.run.advance(steps, stop);
