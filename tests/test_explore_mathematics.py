@@ -7,7 +7,9 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from hashlib import sha256
+from itertools import combinations
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 
 import separatrix as sx
 from conftest import noise, planted
+from oracle import judge
 
 PAGE = Path(sx.__file__).parent / "explore" / "page"
 DRIVER = Path(__file__).with_name("explore.mjs")
@@ -171,3 +174,186 @@ def test_the_page_walks_the_same_bits() -> None:
 def test_the_page_walks_the_same_bits_on_every_problem() -> None:
     for seed in range(SAMPLE, PROBLEMS, 20):
         compare_walks(range(seed, seed + 20))
+
+
+# Two columns, decided exactly
+
+Exact = tuple[Fraction, Fraction]
+SETS, FEW = 2000, 400
+
+
+def grid(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Few whole numbers."""
+    return rng.integers(-3, 4, (n, 2)).astype(float)
+
+
+def in_line(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Points of one line, or of two that cross, with rounded coordinates."""
+    steps = rng.integers(-4, 5, n)[:, None] * rng.integers(-2, 3, (2, 2))[rng.integers(0, 2, n)]
+    return steps * 0.1 + rng.integers(0, 2, 2)
+
+
+def beside(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Points that differ from others by one unit in the last place."""
+    X = rng.integers(-2, 3, (n, 2)) / 3
+    return np.where(rng.random((n, 2)) < 0.3, np.nextafter(X, rng.choice([-inf, inf], (n, 2))), X)
+
+
+def apart(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Half of them on either side."""
+    X = np.round(rng.standard_normal((n, 2)), 1)
+    X[: n // 2, 0] += rng.choice([1.0, 2.0, 4.0])
+    return X
+
+
+def vast(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Near the ends of float64."""
+    return rng.integers(-3, 4, (n, 2)) * 10.0 ** rng.choice([-320, -300, -160, 100, 160, 300], (n, 2))
+
+
+CLOUDS = (grid, in_line, beside, apart, grid, apart, lambda n, rng: rng.standard_normal((n, 2)))
+
+
+def cloud(seed: int) -> dict[str, Any]:
+    """Points of both classes; now and then one point alone against the rest."""
+    rng = np.random.default_rng([1, seed])
+    n = int(rng.integers(2, 16))
+    X = CLOUDS[seed % len(CLOUDS)](n, rng)
+    y = np.where(np.arange(n) < n // 2, 1.0, -1.0) if seed % 2 else labels(n, rng)
+    if rng.random() < 0.2:
+        y = np.where(np.arange(n) == 0, 1.0, -1.0)
+    return {"X": X, "y": y, "intercept": bool(seed // 7 % 2)}
+
+
+def decided(clouds: Sequence[dict[str, Any]]) -> list[Any]:
+    return asked([("decide", given | {"y": given["y"].tolist()}) for given in clouds])
+
+
+def exact_rows(given: dict[str, Any]) -> list[tuple[Fraction, ...]]:
+    """z_i = y_i (a_i, 1), or y_i a_i."""
+    ones = (1.0,) if given["intercept"] else ()
+    pairs = zip(given["X"].tolist(), given["y"].tolist(), strict=True)
+    return [tuple(Fraction(v) * int(b) for v in (*a, *ones)) for a, b in pairs]
+
+
+def solved(A: list[list[Fraction]], b: list[Fraction]) -> list[Fraction] | None:
+    """The one solution of Ax = b, or None."""
+    M, width = [[*row, v] for row, v in zip(A, b, strict=True)], len(A[0])
+    for k in range(width):
+        pivot = next((i for i in range(k, len(M)) if M[i][k]), None)
+        if pivot is None:
+            return None
+        M[k], M[pivot] = M[pivot], M[k]
+        M[k] = [v / M[k][k] for v in M[k]]
+        M = [row if i == k else [u - row[k] * v for u, v in zip(row, M[k], strict=True)] for i, row in enumerate(M)]
+    return None if any(row[-1] for row in M[width:]) else [row[-1] for row in M[:width]]
+
+
+def zero_mean(Z: Sequence[tuple[Fraction, ...]]) -> list[Fraction] | None:
+    """λ > 0 with Σ λ_i z_i = 0, Σ λ_i = 1, where there is exactly one such λ."""
+    A = [list(column) for column in zip(*Z, strict=True)] + [[Fraction(1)] * len(Z)]
+    lam = solved(A, [Fraction(0)] * (len(A) - 1) + [Fraction(1)])
+    return lam if lam and min(lam) > 0 else None
+
+
+def check_proof(given: dict[str, Any], proof: dict[str, Any], smallest: bool) -> None:
+    """A proof of overlap in rational numbers: λ > 0 with Σ λ_i z_i = 0; and whether fewer rows have one."""
+    Z = exact_rows(given)
+    lam = zero_mean([Z[i] for i in proof["indices"]])
+    assert lam is not None, (given, proof)
+    sides = 2 if given["intercept"] else 1  # weights sum to 1 on either side
+    assert np.allclose([float(sides * v) for v in lam], proof["weights"], rtol=1e-12, atol=0), (given, proof)
+    points, most = len(lam), {"same point": 2, "point on segment": 3, "opposite directions": 2, "zero row": 1}
+    assert points == most.get(proof["kind"], 4 if given["intercept"] else 3)
+    if smallest:
+        distinct = sorted(set(Z))
+        assert not any(zero_mean(some) for k in range(1, points) for some in combinations(distinct, k)), (given, proof)
+
+
+def nearest_exactly(given: dict[str, Any]) -> tuple[Fraction, list[int]]:
+    """μ² and the rows whose margin it is, from all pairs of a point and a segment."""
+    Z, y = exact_rows(given), given["y"]
+    if given["intercept"]:
+        plus, minus = ([(z[0] * int(s), z[1] * int(s)) for z, b in zip(Z, y, strict=True) if b == s] for s in (1, -1))
+    else:
+        plus, minus = [(z[0], z[1]) for z in Z], [(Fraction(0), Fraction(0))]
+    gaps = [toward(p, a, b) for p in plus for a, b in pairs_of(minus)]
+    gaps += [(-u, -v) for q in minus for u, v in (toward(q, a, b) for a, b in pairs_of(plus))]
+    u, v = min(gaps, key=lambda gap: gap[0] ** 2 + gap[1] ** 2)
+    scores = [u * z[0] + v * z[1] for z in Z]
+    if not given["intercept"]:
+        return u * u + v * v, [i for i, s in enumerate(scores) if s == min(scores)]
+    ends = {s: min(score for score, b in zip(scores, y, strict=True) if b == s) for s in (1, -1)}
+    return (u * u + v * v) / 4, [i for i, s in enumerate(scores) if s == ends[int(y[i])]]
+
+
+def pairs_of(points: list[Exact]) -> list[tuple[Exact, Exact]]:
+    distinct = sorted(set(points))
+    return [(p, q) for i, p in enumerate(distinct) for q in distinct[i:]]
+
+
+def toward(p: Exact, a: Exact, b: Exact) -> Exact:
+    """From the nearest point of the segment ab to p."""
+    (ux, uy), (vx, vy) = (b[0] - a[0], b[1] - a[1]), (p[0] - a[0], p[1] - a[1])
+    square = ux * ux + uy * uy
+    share = min(max((ux * vx + uy * vy) / square, Fraction(0)), Fraction(1)) if square else Fraction(0)
+    return vx - share * ux, vy - share * uy
+
+
+def close_root(square: Fraction, value: float) -> bool:
+    """Whether the value is √square to a few units in the last place."""
+    off = Fraction(value) ** 2 / square - 1
+    return abs(off) < 8 * Fraction(2) ** -52 or value < 1e-300
+
+
+def check_decisions(seeds: Sequence[int]) -> None:
+    clouds = [cloud(seed) for seed in seeds]
+    for seed, given, answer in zip(seeds, clouds, decided(clouds), strict=True):
+        X, y, intercept = given["X"], given["y"], given["intercept"]
+        verdict = sx.separate(X, y, fit_intercept=intercept)
+        assert verdict.status in ("separable", "inseparable"), seed
+        assert answer["separable"] == (verdict.status == "separable"), seed
+        if not answer["separable"]:
+            check_proof(given, answer["proof"], smallest=seed % 5 == 0)
+            continue
+        mu = sx.max_margin(X, y, fit_intercept=intercept)
+        assert mu.lower * (1 - 1e-12) <= answer["mu"] <= mu.upper * (1 + 1e-12), seed
+        square, support = nearest_exactly(given)
+        assert close_root(square, answer["mu"]), seed
+        assert answer["support"] == support, seed
+        margins = y * (X @ answer["theta"][:2] + (answer["theta"][2] if intercept else 0.0))
+        assert abs(margins.min() - answer["mu"]) <= 1e-15 * (1 + abs(X).max() + answer["mu"]) * 10, seed
+
+
+def test_verdicts_on_two_columns_are_those_of_separate() -> None:
+    check_decisions(range(FEW))
+
+
+@pytest.mark.long
+def test_every_verdict_on_two_columns_is_that_of_separate() -> None:
+    check_decisions(range(FEW, SETS))
+
+
+def test_points_near_the_ends_of_float64_are_decided_exactly() -> None:
+    clouds = []
+    for seed in range(150):
+        rng = np.random.default_rng([2, seed])
+        n = int(rng.integers(2, 12))
+        clouds.append({"X": vast(n, rng), "y": labels(n, rng), "intercept": bool(seed % 2)})
+    for given, answer in zip(clouds, decided(clouds), strict=True):
+        assert answer["separable"] == (judge(given["X"], given["y"], given["intercept"]).kind == "complete")
+        if answer["separable"]:
+            square, support = nearest_exactly(given)
+            assert answer["support"] == support
+            assert close_root(square, answer["mu"])
+        else:
+            check_proof(given, answer["proof"], smallest=True)
+
+
+def test_points_of_one_class_are_separable_with_an_intercept_and_a_question_without() -> None:
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    both = [{"X": X[:k], "y": np.ones(k), "intercept": intercept} for k in (0, 2, 3) for intercept in (True, False)]
+    answers = decided(both)
+    assert [answer["separable"] for answer in answers] == [True, True, True, True, True, False]
+    assert [answer.get("mu") for answer in answers] == [inf, inf, inf, 0.5**0.5, inf, None]
+    assert answers[5]["proof"]["kind"] == "triangle around 0"
