@@ -213,7 +213,7 @@ function named(table, name) {
 }
 
 /** The column of two values that is named like a label, or else the last that is text, or else the last. */
-function labelColumn(table, x, y) {
+export function labelColumn(table, x, y) {
   const free = table.columns.filter((column) => column.name !== x && column.name !== y);
   const two = free.filter((column) => valuesOf(column, column.values.keys()).length === 2);
   const found = two.find((c) => LABELLED.test(c.name)) ?? two.findLast((c) => c.kind === "text") ?? two.at(-1);
@@ -272,7 +272,7 @@ function classesOf(labels, kept, plus) {
 }
 
 /** Different values in order. */
-function valuesOf(column, rows) {
+export function valuesOf(column, rows) {
   const found = new Set();
   for (const i of rows) if (!isMissing(column.values[i])) found.add(column.values[i]);
   return [...found].sort(column.kind === "number" ? (a, b) => a - b : byCodePoint);

@@ -49,7 +49,7 @@ export function notice(text) {
 }
 
 const COLOURS = ["plus", "minus", "line", "band", "wrong", "proof", "widest", "run-a", "run-b", "cone", "grid", "axis", "ink", "soft",
-  "paper", "focus", "plus-side", "minus-side"];
+  "paper", "focus", "plus-side", "minus-side", "plus-ink", "minus-ink"];
 let colours = null;
 const watchers = new Set();
 
@@ -67,19 +67,23 @@ export function onTheme(listener) {
   watchers.add(listener);
 }
 
-/** "light", "dark" or "auto": what the reader asked for. */
-export function setTheme(theme) {
-  if (theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-  themeChanged();
-}
+const darkly = matchMedia("(prefers-color-scheme: dark)");
+let wish = "auto";
 
-function themeChanged() {
+/** "light", "dark", or "auto": as the reader's system has it. */
+export function setTheme(theme) {
+  wish = theme;
+  document.documentElement.dataset.theme = theme === "auto" ? (darkly.matches ? "dark" : "light") : theme;
   colours = null;
   for (const listener of watchers) listener();
 }
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
+/** "light" or "dark", whichever is seen. */
+export function theme() {
+  return document.documentElement.dataset.theme;
+}
+
+darkly.addEventListener("change", () => setTheme(wish));
 
 /** Whether the reader asked for less motion. */
 export function calm() {

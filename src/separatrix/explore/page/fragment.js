@@ -9,7 +9,7 @@ import { DATASETS } from "./datasets.js";
 import { METHODS } from "./methods.js";
 import { PLAIN } from "./state.js";
 
-const MOST = 20_000; // points a fragment may hold
+const MOST_POINTS_IN_LINK = 20_000; // points a fragment may hold
 const POINT = /^(-?[\d.]+(?:e[+-]?\d+)?)_(-?[\d.]+(?:e[+-]?\d+)?)([pm])(\d*)$/;
 
 /** @param {import("./state.js").State} state @returns {string} without the # */
@@ -24,6 +24,7 @@ export function toFragment(state) {
   if (state.tour !== null) parts.tour = state.tour;
   if (state.tool !== PLAIN.tool) parts.tool = state.tool;
   if (state.widest) parts.w = 1;
+  if (!state.proof) parts.proof = 0;
   return Object.entries(parts).map(([key, value]) => `${key}=${value}`).join("&");
 }
 
@@ -74,7 +75,7 @@ function dataIn(parts) {
   const set = DATASETS.find((one) => one.id === id);
   if (!parts.has("p")) {
     if (!set) throw new Error("it names a data set that this page does not have");
-    const n = set.needsN ? count(parts, "n", 1000, 2, MOST) : undefined;
+    const n = set.needsN ? count(parts, "n", 1000, 2, MOST_POINTS_IN_LINK) : undefined;
     const { points, names } = set.make({ n });
     return { points, names, source: { id, n, title: set.title } };
   }
@@ -88,7 +89,7 @@ function pointsIn(text) {
     const [, x, y, side, times] = POINT.exec(word) ?? [];
     const point = Object.freeze({ x: Number(x), y: Number(y), label: side === "p" ? 1 : -1 });
     if (!Number.isFinite(point.x) || !Number.isFinite(point.y)) throw new Error("a point in it is not two numbers");
-    if (points.length + Number(times || 1) > MOST) throw new Error(`it has more than ${MOST} points`);
+    if (points.length + Number(times || 1) > MOST_POINTS_IN_LINK) throw new Error(`it has more than ${MOST_POINTS_IN_LINK} points`);
     for (let k = Number(times || 1); k > 0; k--) points.push(point);
   }
   return points;
@@ -108,7 +109,7 @@ function runIn(parts) {
     t: parts.has("t") ? count(parts, "t", 0, 0, 1e9) : null,
     tour: parts.has("tour") ? count(parts, "tour", 0, 0, 1000) : null,
     tool: ["add+", "add-", "flip", "delete", "brush+", "brush-"].find((tool) => tool === parts.get("tool")) ?? "move",
-    widest: parts.get("w") === "1",
+    widest: parts.get("w") === "1", proof: parts.get("proof") !== "0",
   };
 }
 

@@ -1,11 +1,10 @@
 // The page: one state, one player, the views on them, and the URL that follows.
 
-import { mountActions } from "./actions.js";
-import { mountControls, mountTransport } from "./controls.js";
+import { mountActions, rememberedTheme } from "./actions.js";
+import { mountControls } from "./controls.js";
 import { mountCurves } from "./curves.js";
-import { mountData } from "./data.js";
-import { DATASETS } from "./datasets.js";
-import { byId, notice } from "./dom.js";
+import { dataSetPatch, mountData } from "./data.js";
+import { byId, notice, setTheme } from "./dom.js";
 import { fromFragment, toFragment } from "./fragment.js";
 import { mountNumbers } from "./numbers.js";
 import { mountParameters } from "./parameters.js";
@@ -13,7 +12,9 @@ import { mountPlane } from "./plane.js";
 import { createPlayer } from "./player.js";
 import { createStore, PLAIN } from "./state.js";
 import { mountTour } from "./tour.js";
+import { mountTransport } from "./transport.js";
 
+const FIRST = "planted"; // the data set of a page that nobody has told anything
 const QUIET = 500; // ms without a change before the URL follows: browsers limit how often it may
 const LONGEST = 40_000; // characters: longer data are in a link that is asked for, not in the address of every moment
 
@@ -28,21 +29,15 @@ function givenData() {
   };
 }
 
-function firstData() {
-  const set = DATASETS[0];
-  const n = set.needsN ? 100 : undefined;
-  const { points, names, intercept = false } = set.make({ n });
-  return { points, names, intercept, source: { id: set.id, n, title: set.title } };
-}
-
 function start() {
+  setTheme(rememberedTheme());
   const { patch, sentence } = fromFragment(location.hash);
-  const store = createStore({ ...PLAIN, ...(patch ?? givenData() ?? firstData()) });
+  const store = createStore({ ...PLAIN, ...(patch ?? givenData() ?? dataSetPatch(FIRST)) });
   const player = createPlayer(store);
   const context = { store, player };
   const plane = mountPlane(byId("plane"), context);
   mountTransport(byId("transport"), context);
-  mountData(byId("data"), context);
+  mountData(byId("data"), byId("about"), context);
   mountActions(byId("actions"), { ...context, plane });
   mountControls(byId("controls"), context);
   mountCurves(byId("curves"), context);

@@ -19,7 +19,8 @@
  * @property {null|number} t the cursor; null is the end of the film, wherever that is
  * @property {null|number} tour the step of the tour
  * @property {"move"|"add+"|"add-"|"flip"|"delete"|"brush+"|"brush-"} tool
- * @property {boolean} widest whether the widest margin, or the proof of overlap, is drawn
+ * @property {boolean} widest whether the widest margin is drawn, where there is one
+ * @property {boolean} proof whether the proof of overlap is drawn, where there is one
  */
 
 export const TOOLS = ["move", "add+", "add-", "flip", "delete", "brush+", "brush-"];
@@ -29,7 +30,7 @@ const DEPTH = 200; // how many changes can be undone
 export const PLAIN = Object.freeze({
   points: [], names: { x: "x", y: "y", plus: "plus", minus: "minus" }, source: { id: "drawn" }, intercept: false,
   method: "lr-gd", gamma: 1, order: "cyclic", maxIter: 10_000, past: 0, compare: null, t: null, tour: null, tool: "move",
-  widest: false,
+  widest: false, proof: true,
 });
 
 /**
