@@ -51,7 +51,7 @@ METHODS = [
     for member, _ in inspect.getmembers(cls)
     if not member.startswith("_") and is_ours(cls, member)
 ]
-ROOMS = ["nonlinear"]  # a folder, where numpydoc looks for a definition in vain
+ROOMS = ["nonlinear", "plot"]  # folders, where numpydoc looks for a definition in vain
 PUBLIC = [*(name for name in separatrix.__all__ if name not in ROOMS), "nonlinear.solve", *METHODS]
 PUBLIC += [name for name in CLASSES if "." in name]
 # Made by us and read by users: these have attributes in the place of parameters.

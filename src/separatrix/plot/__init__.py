@@ -5,6 +5,7 @@ perceptrons have colours of their own, and all others are the Okabe-Ito palette.
 """
 
 from separatrix.plot.curves import compare as compare
+from separatrix.plot.film import animate as animate
 from separatrix.plot.limits import coefficients as coefficients
 from separatrix.plot.limits import estimates as estimates
 from separatrix.plot.looks import COLOURS as COLOURS

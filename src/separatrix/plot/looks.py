@@ -82,10 +82,13 @@ def shade(place: float) -> tuple[float, float, float]:
 
 def axes(ax: Axes | None, height: float = 4.0) -> Axes:
     """These axes, or those of a new figure."""
-    if ax is not None:
-        return ax
+    return panels(1, 6.0, height)[0] if ax is None else ax
+
+
+def panels(count: int, width: float, height: float) -> list[Axes]:
+    """The axes of a new figure, side by side."""
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError("plots need matplotlib: pip install 'separatrix[lab]'.") from None
-    return pyplot.subplots(figsize=(6.0, height), layout="constrained")[1]
+    return list(pyplot.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False)[1][0])
