@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const page = process.argv[2];
-const modules = ["arithmetic", "methods", "film", "exact", "bounds", "principal", "csv", "datasets", "worker"];
+const modules = ["arithmetic", "methods", "film", "rational", "exact", "bounds", "principal", "csv", "datasets", "worker"];
 const sx = Object.assign({}, ...(await Promise.all(modules.map((name) => import(pathToFileURL(`${page}/${name}.js`))))));
 
 const floats = (text) => new Float64Array(new Uint8Array(Buffer.from(text, "base64")).buffer);

@@ -1,11 +1,8 @@
 // Two columns decided exactly: the widest margin with its support, or the smallest proof of overlap.
 //
-// Coordinates are the rational numbers that floats are. A sign is taken from floats where their error bound allows, and
-// otherwise from whole numbers (BigInt) in units of a common power of two: nothing here depends on a tolerance.
+// Every choice is made by exact signs (rational.js). Floats only say what to try first.
 
-const ORIGIN = { x: 0, y: 0, i: -1 };
-const SAFE = 1e-15; // |fl(ab + cd) - (ab + cd)| ≤ SAFE (|ab| + |cd|), where a, b, c, d are differences of floats
-const LEAST = 1e-280; // of |ab| + |cd|: below, products may underflow
+import { Grid, crossOf, dotOf, exact, lastBit, overRoot, ratio, signCross, signDot, turn } from "./rational.js";
 
 /**
  * The verdict on these points.
@@ -16,94 +13,86 @@ const LEAST = 1e-280; // of |ab| + |cd|: below, products may underflow
  *   without one in total. Points of one class with an intercept have μ = ∞ and no support.
  */
 export function decide(points, intercept) {
-  const proof = intercept ? overlap(points) : around(points);
+  return intercept ? decideLines(points) : decideRays(points);
+}
+
+/** With an intercept: do the hulls of the classes meet? μ is half the distance between them. */
+function decideLines(points) {
+  const grid = new Grid();
+  const all = points.map(({ x, y }, i) => grid.point(x, y, i));
+  const plus = all.filter((_, i) => points[i].label > 0);
+  const minus = all.filter((_, i) => points[i].label < 0);
+  if (!plus.length || !minus.length) return widest(Infinity, [0, 0, plus.length ? 1 : minus.length ? -1 : 0], []);
+  const [A, B] = [new Hull(plus), new Hull(minus)];
+  const proof = overlap(plus, minus, A, B);
   if (proof) return { separable: false, proof };
-  return { separable: true, ...(intercept ? between(points) : from(points)) };
+  const pair = nearest(A, B);
+  const { w, b, distance } = lineBetween(pair, grid);
+  const support = [...touching(pair, plus, pair.p), ...touching(pair, minus, pair.q)].sort((i, j) => i - j);
+  return widest(distance / 2, [...w, b], support);
 }
 
-// Signs
-
-/** The sign of (p - q)·(r - s). */
-function signDot(p, q, r, s) {
-  const a = (p.x - q.x) * (r.x - s.x);
-  const b = (p.y - q.y) * (r.y - s.y);
-  const size = Math.abs(a) + Math.abs(b);
-  if (Math.abs(a + b) > SAFE * size && size > LEAST) return Math.sign(a + b);
-  const [px, py, qx, qy, rx, ry, sx, sy] = whole([p, q, r, s]).flat;
-  return signOf((px - qx) * (rx - sx) + (py - qy) * (ry - sy));
+/** Without: does the hull of the rows z_i = y_i a_i hold 0? μ is its distance from 0. */
+function decideRays(points) {
+  if (!points.length) return widest(Infinity, [0, 0], []);
+  const grid = new Grid();
+  const Z = points.map(({ x, y, label }, i) => grid.point(label * x, label * y, i));
+  const hull = new Hull(Z);
+  const origin = grid.point(0, 0, -1);
+  if (hull.holds(origin)) return { separable: false, proof: around(Z, hull, origin) };
+  const pair = nearest(hull, new Hull([origin]));
+  const { w, distance } = lineBetween(pair, grid);
+  return widest(distance, w, touching(pair, Z, pair.p));
 }
 
-/** The sign of (q - p) × (r - p): 1 where p, q, r turn to the left. */
-function turn(p, q, r) {
-  const a = (q.x - p.x) * (r.y - p.y);
-  const b = (q.y - p.y) * (r.x - p.x);
-  const size = Math.abs(a) + Math.abs(b);
-  if (Math.abs(a - b) > SAFE * size && size > LEAST) return Math.sign(a - b);
-  const [px, py, qx, qy, rx, ry] = whole([p, q, r]).flat;
-  return signOf((qx - px) * (ry - py) - (qy - py) * (rx - px));
-}
-
-function signOf(whole) {
-  return whole > 0n ? 1 : whole < 0n ? -1 : 0;
-}
-
-const VIEW = new DataView(new ArrayBuffer(8));
-
-/** x = m 2^e with a whole m. */
-function parts(x) {
-  VIEW.setFloat64(0, x);
-  const bits = VIEW.getBigUint64(0);
-  const field = Number((bits >> 52n) & 0x7ffn);
-  const fraction = bits & 0xfffffffffffffn;
-  const m = field ? fraction | 0x10000000000000n : fraction;
-  return { m: x < 0 ? -m : m, e: Math.max(field, 1) - 1075 };
-}
-
-/** The coordinates of these points as whole numbers in units of 2^e. */
-function whole(points) {
-  const found = points.flatMap((p) => [parts(p.x), parts(p.y)]);
-  let e = Infinity;
-  for (const part of found) if (part.m !== 0n && part.e < e) e = part.e;
-  if (e === Infinity) e = 0;
-  return { e, flat: found.map((part) => (part.m === 0n ? 0n : part.m << BigInt(part.e - e))) };
-}
-
-/** a/b as a float; b > 0. */
-function ratio(a, b) {
-  return rounded(a, b, 0, false);
-}
-
-/** a/b 2^e, or its square root with the sign of a, where e is even; b > 0. */
-function rounded(a, b, e, root) {
-  if (a === 0n) return 0;
-  const size = a < 0n ? -a : a;
-  let up = 70 + length(b) - length(size);
-  if ((up - e) % 2) up++;
-  const quotient = up >= 0 ? (size << BigInt(up)) / b : size / (b << BigInt(-up));
-  const value = root ? Math.sqrt(Number(quotient)) : Number(quotient); // of 70 digits or so
-  return (a < 0n ? -1 : 1) * scaled(value, root ? (e - up) / 2 : e - up);
-}
-
-function length(whole) {
-  return whole.toString(16).length * 4;
-}
-
-/** value 2^e, in steps that leave float64 at the end at most. */
-function scaled(value, e) {
-  for (; e > 1000; e -= 1000) value *= 2 ** 1000;
-  for (; e < -1000; e += 900) value *= 2 ** -900;
-  return value * 2 ** e;
+function widest(mu, theta, support) {
+  return { separable: true, mu, theta, support };
 }
 
 // Hulls
 
-/** The corners of the convex hull, to the left in turn, each point once and none on an edge. */
-function hull(points) {
-  const sorted = points.slice().sort((p, q) => p.x - q.x || p.y - q.y);
-  const distinct = sorted.filter((p, k) => k === 0 || p.x !== sorted[k - 1].x || p.y !== sorted[k - 1].y);
-  if (distinct.length < 3) return distinct;
-  const lower = chain(distinct);
-  const upper = chain(distinct.reverse());
+/** Corners in turn to the left, each once and none on an edge; two points have one edge, one point has none. */
+class Hull {
+  constructor(points) {
+    this.corners = points.length < 2 ? points : cornersOf(distinct(points));
+    const n = this.corners.length;
+    this.edges = n < 3 ? (n === 2 ? [this.corners] : []) : this.corners.map((p, k) => [p, this.corners[(k + 1) % n]]);
+  }
+
+  /** Whether p lies inside or on the border. */
+  holds(p) {
+    const { corners, edges } = this;
+    if (corners.length === 1) return corners[0].x === p.x && corners[0].y === p.y;
+    if (corners.length === 2) return turn(...corners, p) === 0 && signDot(corners[0], p, corners[1], p) <= 0;
+    for (let k = 0; k < edges.length; k++) if (turn(edges[k][0], edges[k][1], p) < 0) return false;
+    return true;
+  }
+
+  /** Three corners with p, which lies inside, in their triangle. */
+  triangle(p) {
+    const { corners } = this;
+    let k = 1;
+    while (k + 2 < corners.length && turn(corners[0], corners[k + 1], p) > 0) k++;
+    return [corners[0], corners[k], corners[k + 1]];
+  }
+}
+
+/** The corners of the convex hull of points {x, y}, in turn to the left. */
+export function hull(points) {
+  const grid = new Grid();
+  return new Hull(points.map(({ x, y }, i) => grid.point(x, y, i))).corners.map(({ i }) => points[i]);
+}
+
+/** Each point once, from left to right. */
+function distinct(points) {
+  const sorted = points.slice().sort((p, q) => p.x - q.x || p.y - q.y || p.i - q.i);
+  return sorted.filter((p, k) => k === 0 || p.x !== sorted[k - 1].x || p.y !== sorted[k - 1].y);
+}
+
+function cornersOf(sorted) {
+  if (sorted.length < 3) return sorted;
+  const lower = chain(sorted);
+  const upper = chain(sorted.reverse());
   return lower.slice(0, -1).concat(upper.slice(0, -1));
 }
 
@@ -116,50 +105,16 @@ function chain(points) {
   return found;
 }
 
-/** The edges of a hull; a hull of two points has one, of one point none. */
-function edges(corners) {
-  if (corners.length < 3) return corners.length === 2 ? [corners] : [];
-  return corners.map((p, k) => [p, corners[(k + 1) % corners.length]]);
-}
-
-/** Whether p lies in the hull or on its border. */
-function holds(corners, p) {
-  if (corners.length === 1) return corners[0].x === p.x && corners[0].y === p.y;
-  if (corners.length === 2) return turn(corners[0], corners[1], p) === 0 && signDot(corners[0], p, corners[1], p) <= 0;
-  return edges(corners).every(([a, b]) => turn(a, b, p) >= 0);
-}
-
-function cross([a, b], [c, d]) {
-  return turn(a, b, c) * turn(a, b, d) < 0 && turn(c, d, a) * turn(c, d, b) < 0;
-}
-
 // Overlap
 
-/** With an intercept: a point that is a mean of points of either class, by the fewest points there are; or null. */
-function overlap(points) {
-  const all = points.map(({ x, y }, i) => ({ x, y, i }));
-  const plus = all.filter((_, i) => points[i].label > 0);
-  const minus = all.filter((_, i) => points[i].label < 0);
-  if (!plus.length || !minus.length) return null;
-  const A = hull(plus);
-  const B = hull(minus);
-  const crossing = crossingOf(A, B);
-  const inA = minus.filter((p) => holds(A, p));
-  const inB = plus.filter((p) => holds(B, p));
-  if (!crossing && !inA.length && !inB.length) return null;
-  return (
-    samePoint(plus, minus) ||
-    onSegment(inB, minus) ||
-    onSegment(inA, plus) ||
-    (crossing && segments(...crossing)) ||
-    (inB.length ? inTriangle(inB[0], B) : inTriangle(inA[0], A))
-  );
-}
-
-function crossingOf(A, B) {
-  const others = edges(B);
-  for (const e of edges(A)) for (const f of others) if (cross(e, f)) return [e, f];
-  return null;
+/** A mean of points of one class that is one of the other's, too, by the fewest points; null where there is none. */
+function overlap(plus, minus, A, B) {
+  const inA = minus.filter((p) => A.holds(p));
+  const inB = plus.filter((p) => B.holds(p));
+  const crossing = () => crossingOf(A.edges, B.edges);
+  if (!inA.length && !inB.length) return crossing();
+  const few = samePoint(inB, inA) || onSegment(inB, minus) || onSegment(inA, plus);
+  return few || crossing() || (inB.length ? inTriangle(inB[0], B) : inTriangle(inA[0], A));
 }
 
 function samePoint(plus, minus) {
@@ -170,221 +125,203 @@ function samePoint(plus, minus) {
 
 /** A point of one class between two of the other. */
 function onSegment(some, others) {
-  const finder = new Opposites(others);
+  const opposites = new Opposites(distinct(others));
   for (const p of some) {
-    const found = finder.about(p);
-    if (found) return { kind: "point on segment", indices: [p.i, found[0].i, found[1].i], weights: [1, ...shares(p, ...found)] };
+    const pair = opposites.about(p);
+    if (pair) return { kind: "point on segment", indices: [p.i, pair[0].i, pair[1].i], weights: [1, ...shares(p, pair)] };
   }
   return null;
 }
 
 /** λ_a, λ_b with λ_a a + λ_b b = p, λ_a + λ_b = 1, of p between a and b. */
-function shares(p, a, b) {
-  const [px, py, ax, ay, bx, by] = whole([p, a, b]).flat;
-  const [dx, dy] = [bx - ax, by - ay];
-  const square = dx * dx + dy * dy;
-  const along = (px - ax) * dx + (py - ay) * dy;
+function shares(p, [a, b]) {
+  const square = dotOf(b, a, b, a);
+  const along = dotOf(p, a, b, a);
   return [ratio(square - along, square), ratio(along, square)];
 }
 
-/** Segments that cross: a + s (b - a) = c + t (d - c). */
-function segments([a, b], [c, d]) {
-  const [ax, ay, bx, by, cx, cy, dx, dy] = whole([a, b, c, d]).flat;
-  const det = (bx - ax) * (dy - cy) - (by - ay) * (dx - cx);
-  const s = (cx - ax) * (dy - cy) - (cy - ay) * (dx - cx);
-  const t = (cx - ax) * (by - ay) - (cy - ay) * (bx - ax);
-  const weights = [det - s, s, det - t, t].map((part) => (det < 0n ? ratio(-part, -det) : ratio(part, det)));
-  return { kind: "crossing segments", indices: [a.i, b.i, c.i, d.i], weights };
+/** Edges that cross: a + s (b - a) = c + t (d - c). */
+function crossingOf(some, others) {
+  for (const [a, b] of some)
+    for (const [c, d] of others)
+      if (turn(a, b, c) * turn(a, b, d) < 0 && turn(c, d, a) * turn(c, d, b) < 0) {
+        const det = crossOf(b, a, d, c);
+        const [s, t] = [crossOf(c, a, d, c), crossOf(c, a, b, a)];
+        const weights = [det - s, s, det - t, t].map((part) => (det < 0n ? ratio(-part, -det) : ratio(part, det)));
+        return { kind: "crossing segments", indices: [a.i, b.i, c.i, d.i], weights };
+      }
+  return null;
 }
 
-/** A point in a triangle of corners. */
-function inTriangle(p, corners) {
-  const [a, b, c] = triangleOf(p, corners);
-  return { kind: "point in triangle", indices: [p.i, a.i, b.i, c.i], weights: [1, ...areas(p, a, b, c)] };
-}
-
-function triangleOf(p, corners) {
-  let k = 1;
-  while (k + 2 < corners.length && turn(corners[0], corners[k + 1], p) > 0) k++;
-  return [corners[0], corners[k], corners[k + 1]];
+function inTriangle(p, hull) {
+  const three = hull.triangle(p);
+  return { kind: "point in triangle", indices: [p, ...three].map((q) => q.i), weights: [1, ...areas(p, three)] };
 }
 
 /** Barycentric coordinates. */
-function areas(p, a, b, c) {
-  const [px, py, ax, ay, bx, by, cx, cy] = whole([p, a, b, c]).flat;
-  const of = (ux, uy, vx, vy) => (ux - px) * (vy - py) - (uy - py) * (vx - px);
-  const parts = [of(bx, by, cx, cy), of(cx, cy, ax, ay), of(ax, ay, bx, by)];
+function areas(p, [a, b, c]) {
+  const parts = [crossOf(b, p, c, p), crossOf(c, p, a, p), crossOf(a, p, b, p)];
   const sum = parts[0] + parts[1] + parts[2];
   return parts.map((part) => ratio(part, sum));
 }
 
-const BUCKETS = 1024;
-const NEAR = 1e-14; // keys of one line differ by less
+/** Without an intercept: 0 as a mean of rows z_i, by the fewest there are. */
+function around(Z, hull, origin) {
+  const zero = Z.find((z) => z.x === 0 && z.y === 0);
+  if (zero) return { kind: "zero row", indices: [zero.i], weights: [1] };
+  const same = samePoint(Z, Z.map(({ x, y, i }) => ({ x: 0 - x, y: 0 - y, i })));
+  if (same) return { ...same, weights: [0.5, 0.5] };
+  const pair = new Opposites(distinct(Z)).about(origin);
+  if (pair) return { kind: "opposite directions", indices: pair.map((z) => z.i), weights: shares(origin, pair) };
+  const three = hull.triangle(origin);
+  return { kind: "triangle around 0", indices: three.map((z) => z.i), weights: areas(origin, three) };
+}
 
-/** Finds two points on opposite sides of a third, by their directions: lines through it with nearly one key are compared. */
+const BUCKETS = 1024;
+const NEAR = 1e-14; // the keys of two directions of one line differ by less
+
+/** Finds two points on opposite sides of a third: those whose directions from it have nearly one key are compared. */
 class Opposites {
   constructor(points) {
     this.points = points;
+    this.unitX = unitOf(points.map((p) => p.x)); // on segments axes may have units of their own
+    this.unitY = unitOf(points.map((p) => p.y));
     this.keys = new Float64Array(points.length);
     this.next = new Int32Array(points.length);
-    this.heads = new Int32Array(BUCKETS + 1);
-    this.unknown = [];
+    this.heads = new Int32Array(BUCKETS);
   }
 
   /** [a, b] with p strictly between them, or null. */
   about(p) {
-    this.heads.fill(-1);
-    this.unknown.length = 0;
-    for (let j = 0; j < this.points.length; j++) {
-      const found = this.met(p, j);
-      if (found) return found;
-    }
-    return null;
-  }
-
-  met(p, j) {
     const { points, keys, heads, next } = this;
-    const q = points[j];
-    const key = line(q.x - p.x, q.y - p.y);
-    const opposed = (k) => turn(p, q, points[k]) === 0 && signDot(q, p, points[k], p) < 0;
-    keys[j] = key;
-    if (key !== key) {
-      this.unknown.push(j);
-      for (let k = 0; k < j; k++) if (opposed(k)) return [q, points[k]];
-      return null;
-    }
-    const bucket = Math.floor(key * BUCKETS);
-    for (const near of [Math.floor((key - NEAR) * BUCKETS), bucket, Math.floor((key + NEAR) * BUCKETS)])
-      for (let k = heads[(near + BUCKETS) % BUCKETS]; k >= 0; k = next[k]) {
-        const gap = Math.abs(keys[k] - key);
-        if ((gap < NEAR || gap > 1 - NEAR) && opposed(k)) return [q, points[k]];
+    const unknown = [];
+    heads.fill(-1);
+    for (let j = 0; j < points.length; j++) {
+      const key = (keys[j] = this.key(p, points[j]));
+      if (key !== key) {
+        unknown.push(j);
+        continue;
       }
-    for (const k of this.unknown) if (opposed(k)) return [q, points[k]];
-    next[j] = heads[bucket % BUCKETS];
-    heads[bucket % BUCKETS] = j;
+      const place = bucket(key);
+      const k = this.met(p, j, place) ?? this.met(p, j, bucket(key - NEAR), place) ?? this.met(p, j, bucket(key + NEAR), place);
+      if (k !== null) return [points[k], points[j]];
+      next[j] = heads[place];
+      heads[place] = j;
+    }
+    for (const j of unknown) for (const q of points) if (between(p, points[j], q)) return [q, points[j]];
     return null;
+  }
+
+  /** An earlier point in this bucket on the other side of p from point j, or null; `done` was looked through. */
+  met(p, j, place, done = -1) {
+    if (place === done) return null;
+    const { points, keys, heads, next } = this;
+    for (let k = heads[place]; k >= 0; k = next[k]) {
+      const gap = Math.abs(keys[k] - keys[j]);
+      if ((gap < NEAR || gap > 1 - NEAR) && between(p, points[j], points[k])) return k;
+    }
+    return null;
+  }
+
+  /** A number in [0, 1] for the line through p and q, the same from either side; NaN where floats cannot tell. */
+  key(p, q) {
+    const u = q.x * this.unitX - p.x * this.unitX;
+    const v = q.y * this.unitY - p.y * this.unitY;
+    const size = Math.abs(u) + Math.abs(v);
+    if (!(size > 1e-250 && size < 1e250)) return NaN;
+    return (v > 0 || (v === 0 && u > 0) ? 1 - u / size : 1 + u / size) / 2;
   }
 }
 
-/** A number in [0, 1] for the line along (u, v), the same for (-u, -v); NaN where floats cannot tell. */
-function line(u, v) {
-  const s = u / (Math.abs(u) + Math.abs(v));
-  return (v > 0 || (v === 0 && u > 0) ? 1 - s : 1 + s) / 2;
+function bucket(key) {
+  return Math.floor(key * BUCKETS) & (BUCKETS - 1);
 }
 
-/** Without an intercept: 0 as a mean of rows z_i = y_i a_i, by the fewest there are; or null. */
-function around(points) {
-  const Z = rowsOf(points);
-  const zero = Z.find((z) => z.x === 0 && z.y === 0);
-  if (zero) return { kind: "zero row", indices: [zero.i], weights: [1] };
-  const corners = hull(Z);
-  if (!Z.length || !holds(corners, ORIGIN)) return null;
-  const same = samePoint(Z, Z.map((z) => ({ x: -z.x, y: -z.y, i: z.i })));
-  if (same) return { ...same, weights: [0.5, 0.5] };
-  const pair = new Opposites(Z).about(ORIGIN);
-  if (pair) return { kind: "opposite directions", indices: pair.map((z) => z.i), weights: shares(ORIGIN, ...pair) };
-  const three = triangleOf(ORIGIN, corners);
-  return { kind: "triangle around 0", indices: three.map((z) => z.i), weights: areas(ORIGIN, ...three) };
+/** Whether p lies strictly between a and b. */
+function between(p, a, b) {
+  return signDot(a, p, b, p) < 0 && turn(p, a, b) === 0;
 }
 
-function rowsOf(points) {
-  return points.map(({ x, y, label }, i) => ({ x: label * x, y: label * y, i }));
+/** A power of two that brings the largest of these near 1. */
+function unitOf(values) {
+  const top = values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+  return top > 0 ? 2 ** -Math.min(Math.max(lastBit(top) + 53, -1000), 1000) : 1;
 }
 
 // Margins
 
-/** With an intercept: half the distance between the hulls. */
-function between(points) {
-  const all = points.map(({ x, y }, i) => ({ x, y, i }));
-  const plus = all.filter((_, i) => points[i].label > 0);
-  const minus = all.filter((_, i) => points[i].label < 0);
-  if (!plus.length || !minus.length) return { mu: Infinity, theta: [0, 0, plus.length ? 1 : -1], support: [] };
-  const found = nearest(hull(plus), hull(minus));
-  const { w, b, distance } = plane(found);
-  const support = [...touching(found, plus, found.p), ...touching(found, minus, found.q)].sort((i, j) => i - j);
-  return { mu: distance / 2, theta: [...w, b], support };
-}
-
-/** Without an intercept: the distance from 0 to the hull of the rows z_i. */
-function from(points) {
-  if (!points.length) return { mu: Infinity, theta: [0, 0], support: [] };
-  const Z = rowsOf(points);
-  const found = nearest(hull(Z), [ORIGIN]);
-  const { w, distance } = plane(found);
-  return { mu: distance, theta: w, support: touching(found, Z, found.p) };
-}
-
 /**
  * The nearest points of two hulls that do not meet: a corner and a corner {p, q}, the normal being p - q; or a corner
- * and an edge {p, q, edge: [a, b]}, one of p and q on the edge, the normal being (b - a) turned by a right angle.
+ * and an edge {p, q, edge}, one of p and q on the edge, the normal being the edge turned by a right angle.
  */
 function nearest(A, B) {
-  const found = candidates(A, B).sort((f, g) => f.square - g.square);
-  return found.find((pair) => isNearest(pair, A, B));
+  const all = [...A.corners, ...B.corners];
+  const unit = Math.min(unitOf(all.map((p) => p.x)), unitOf(all.map((p) => p.y)));
+  let least = Infinity;
+  features(A, B, unit, (square) => {
+    if (square < least) least = square;
+  });
+  for (const most of [least * (1 + 1e-9), Infinity]) {
+    const found = []; // floats say which pairs to try first, no more
+    features(A, B, unit, (square, p, q, edge) => {
+      if (square <= most) found.push({ p, q, edge, sign: edge ? signCross(edge[0], edge[1], p, q) : 1 });
+    });
+    const pair = found.find((some) => isNearest(some, A, B));
+    if (pair) return pair;
+  }
+  throw new Error("hulls that do not meet have nearest points");
 }
 
-/** All pairs of features, with their squared distances in floats: what is tried first, no more. */
-function candidates(A, B) {
-  const found = [];
-  const size = [...A, ...B].reduce((most, p) => Math.max(most, Math.abs(p.x), Math.abs(p.y)), 0);
-  const unit = size > 0 ? 2 ** -Math.min(Math.max(Math.ceil(Math.log2(size)), -1000), 1000) : 1;
-  for (const p of A) for (const q of B) found.push({ p, q, square: square(p, q, unit) });
-  for (const p of A) for (const edge of edges(B)) found.push({ p, q: edge[0], edge, square: toLine(p, edge, unit) });
-  for (const q of B) for (const edge of edges(A)) found.push({ p: edge[0], q, edge, square: toLine(q, edge, unit) });
-  return found;
+/** All pairs of a corner and a corner or an edge, with the squares of their distances in floats. */
+function features(A, B, unit, visit) {
+  for (const p of A.corners) for (const q of B.corners) visit(squareOf(p, q, unit), p, q, null);
+  for (const p of A.corners) for (const edge of B.edges) visit(toEdge(p, edge, unit), p, edge[0], edge);
+  for (const q of B.corners) for (const edge of A.edges) visit(toEdge(q, edge, unit), edge[0], q, edge);
 }
 
-function square(p, q, unit) {
-  const u = (p.x * unit - q.x * unit) ** 2 + (p.y * unit - q.y * unit) ** 2;
-  return u === u ? u : Infinity;
+function squareOf(p, q, unit) {
+  const [u, v] = [p.x * unit - q.x * unit, p.y * unit - q.y * unit];
+  return u * u + v * v;
 }
 
-function toLine(p, [a, b], unit) {
+/** ∞ where the foot of the perpendicular is not on the edge. */
+function toEdge(p, [a, b], unit) {
   const [ux, uy] = [b.x * unit - a.x * unit, b.y * unit - a.y * unit];
   const [vx, vy] = [p.x * unit - a.x * unit, p.y * unit - a.y * unit];
   const along = ux * vx + uy * vy;
-  const length = ux * ux + uy * uy;
-  if (!(along >= -1e-9 * length && along <= (1 + 1e-9) * length)) return Infinity;
-  return (ux * vy - uy * vx) ** 2 / length;
+  const square = ux * ux + uy * uy;
+  const across = ux * vy - uy * vx;
+  return along >= -1e-9 * square && along <= (1 + 1e-9) * square && square > 0 ? (across * across) / square : Infinity;
 }
 
-/** Whether the line through p across the normal has A on its one side, that through q has B on the other. */
+/** Whether A lies beyond p and B beyond q along the normal, and p and q are the feet: sufficient, and necessary. */
 function isNearest(pair, A, B) {
   const { p, q, edge } = pair;
+  if (pair.sign === 0) return false;
   if (edge) {
     const corner = edge[0] === p ? q : p;
-    const [a, b] = edge;
-    if (signDot(corner, a, b, a) < 0 || signDot(corner, b, a, b) < 0) return false; // its foot is not on the edge
-    if (turn(a, b, corner) === 0) return false;
+    if (signDot(corner, edge[0], edge[1], edge[0]) < 0 || signDot(corner, edge[1], edge[0], edge[1]) < 0) return false;
   }
-  return A.every((x) => side(pair, x, p) >= 0) && B.every((x) => side(pair, x, q) <= 0) && side(pair, p, q) > 0;
+  return A.corners.every((x) => along(pair, x, p) >= 0) && B.corners.every((x) => along(pair, x, q) <= 0) && along(pair, p, q) > 0;
 }
 
 /** The sign of normal·(x - o), with the normal from q to p. */
-function side({ p, q, edge }, x, o) {
-  if (!edge) return signDot(p, q, x, o);
-  const [a, b] = edge;
-  return signCross(b, a, x, o) * signCross(b, a, p, q);
+function along({ p, q, edge, sign }, x, o) {
+  return edge ? sign * signCross(edge[0], edge[1], x, o) : signDot(p, q, x, o);
 }
 
-/** The sign of (p - q) × (r - s). */
-function signCross(p, q, r, s) {
-  return signDot(p, q, { x: r.y, y: s.x }, { x: s.y, y: r.x });
-}
-
-/** The points of one class on the line through o. */
+/** The points of one class whose margin is that of o. */
 function touching(pair, points, o) {
-  return points.filter((x) => side(pair, x, o) === 0).map((x) => x.i);
+  return points.filter((x) => along(pair, x, o) === 0).map((x) => x.i);
 }
 
-/** w = normal/‖normal‖, b with the line in the middle, and the distance between p and q along w. */
-function plane({ p, q, edge }) {
-  const { e, flat } = whole(edge ? [p, q, ...edge] : [p, q]);
-  const [px, py, qx, qy] = flat;
-  let [nx, ny] = edge ? [flat[5] - flat[7], flat[6] - flat[4]] : [px - qx, py - qy];
-  if (nx * (px - qx) + ny * (py - qy) < 0n) [nx, ny] = [-nx, -ny];
+/** w = normal/‖normal‖, b that puts the line in the middle, and the distance, each rounded at the end alone. */
+function lineBetween({ p, q, edge, sign }, grid) {
+  [p, q, ...(edge ?? [])].forEach(exact);
+  const s = BigInt(sign);
+  const [nx, ny] = edge ? [s * (edge[1].Y - edge[0].Y), s * (edge[0].X - edge[1].X)] : [p.X - q.X, p.Y - q.Y];
   const square = nx * nx + ny * ny;
-  const over = (value, e) => rounded(value < 0n ? -value * value : value * value, square, 2 * e, true); // value/‖n‖ 2^e
-  const middle = nx * (px + qx) + ny * (py + qy);
-  return { w: [over(nx, 0), over(ny, 0)], b: -over(middle, e - 1), distance: over(nx * (px - qx) + ny * (py - qy), e) };
+  const sum = nx * (p.X + q.X) + ny * (p.Y + q.Y);
+  const distance = overRoot(nx * (p.X - q.X) + ny * (p.Y - q.Y), square, grid.e);
+  return { w: [overRoot(nx, square, 0), overRoot(ny, square, 0)], b: overRoot(-sum, square, grid.e - 1), distance };
 }
