@@ -2,7 +2,7 @@
 //
 // Every choice is made by exact signs (rational.js). Floats only say what to try first.
 
-import { Grid, crossOf, dotOf, exact, lastBit, overRoot, ratio, signCross, signDot, turn } from "./rational.js";
+import { Grid, asWhole, crossOf, dotOf, lastBit, overRoot, ratio, signCross, signDot, turn } from "./rational.js";
 
 /**
  * The verdict on these points.
@@ -54,7 +54,7 @@ function widest(mu, theta, support) {
 /** Corners in turn to the left, each once and none on an edge; two points have one edge, one point has none. */
 class Hull {
   constructor(points) {
-    this.corners = points.length < 2 ? points : cornersOf(distinct(points));
+    this.corners = points.length < 2 ? points : outline(distinct(points));
     const n = this.corners.length;
     this.edges = n < 3 ? (n === 2 ? [this.corners] : []) : this.corners.map((p, k) => [p, this.corners[(k + 1) % n]]);
   }
@@ -89,7 +89,7 @@ function distinct(points) {
   return sorted.filter((p, k) => k === 0 || p.x !== sorted[k - 1].x || p.y !== sorted[k - 1].y);
 }
 
-function cornersOf(sorted) {
+function outline(sorted) {
   if (sorted.length < 3) return sorted;
   const lower = chain(sorted);
   const upper = chain(sorted.reverse());
@@ -317,7 +317,7 @@ function touching(pair, points, o) {
 
 /** w = normal/‖normal‖, b that puts the line in the middle, and the distance, each rounded at the end alone. */
 function lineBetween({ p, q, edge, sign }, grid) {
-  [p, q, ...(edge ?? [])].forEach(exact);
+  [p, q, ...(edge ?? [])].forEach(asWhole);
   const s = BigInt(sign);
   const [nx, ny] = edge ? [s * (edge[1].Y - edge[0].Y), s * (edge[0].X - edge[1].X)] : [p.X - q.X, p.Y - q.Y];
   const square = nx * nx + ny * ny;

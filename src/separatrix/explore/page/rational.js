@@ -35,20 +35,20 @@ function wholeOf(x, e) {
 }
 
 /** The point with its coordinates as whole numbers X and Y. */
-export function exact(p) {
+export function asWhole(p) {
   if (p.X === null) [p.X, p.Y] = [wholeOf(p.x, p.grid.e), wholeOf(p.y, p.grid.e)];
   return p;
 }
 
 /** (p - q)·(r - s), exactly. */
 export function dotOf(p, q, r, s) {
-  [p, q, r, s].forEach(exact);
+  [p, q, r, s].forEach(asWhole);
   return (p.X - q.X) * (r.X - s.X) + (p.Y - q.Y) * (r.Y - s.Y);
 }
 
 /** (p - q) × (r - s), exactly. */
 export function crossOf(p, q, r, s) {
-  [p, q, r, s].forEach(exact);
+  [p, q, r, s].forEach(asWhole);
   return (p.X - q.X) * (r.Y - s.Y) - (p.Y - q.Y) * (r.X - s.X);
 }
 
