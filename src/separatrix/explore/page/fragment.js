@@ -103,7 +103,7 @@ function namesIn(text) {
 function runIn(parts) {
   return {
     method: methodIn(parts.get("m") ?? PLAIN.method), gamma: gammaIn(parts.get("g") ?? "1"),
-    intercept: parts.get("i") === "1", order: PLAIN.order,
+    intercept: parts.get("i") === "1", order: parts.get("order") === "most-wrong" ? "most-wrong" : PLAIN.order,
     maxIter: count(parts, "max", PLAIN.maxIter, 0, 10_000_000), past: count(parts, "past", PLAIN.past, 0, 10_000_000),
     compare: parts.has("m2") ? { method: methodIn(parts.get("m2")), gamma: gammaIn(parts.get("g2") ?? "1") } : null,
     t: parts.has("t") ? count(parts, "t", 0, 0, 1e9) : null,

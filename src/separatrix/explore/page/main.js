@@ -14,7 +14,9 @@ import { createStore, PLAIN } from "./state.js";
 import { mountTour } from "./tour.js";
 import { mountTransport } from "./transport.js";
 
-const FIRST = "planted"; // the data set of a page that nobody has told anything
+// What a page shows that nobody has told anything: real flowers, and a step so short that one can watch.
+const FIRST = "iris-setosa";
+const FIRST_STEP = 0.1;
 const QUIET = 500; // ms without a change before the URL follows: browsers limit how often it may
 const LONGEST = 40_000; // characters: longer data are in a link that is asked for, not in the address of every moment
 
@@ -32,7 +34,7 @@ function givenData() {
 function start() {
   setTheme(rememberedTheme());
   const { patch, sentence } = fromFragment(location.hash);
-  const store = createStore({ ...PLAIN, ...(patch ?? givenData() ?? dataSetPatch(FIRST)) });
+  const store = createStore({ ...PLAIN, ...(patch ?? givenData() ?? { ...dataSetPatch(FIRST), gamma: FIRST_STEP }) });
   const player = createPlayer(store);
   const context = { store, player };
   const plane = mountPlane(byId("plane"), context);

@@ -32,7 +32,7 @@ function paintShape(context, mark, colour) {
 
 function paintText(context, mark, colour) {
   context.font = `${mark.strong ? "700 " : ""}${mark.size}px ${FONT}`;
-  context.textAlign = mark.anchor;
+  context.textAlign = mark.anchor === "middle" ? "center" : mark.anchor;
   const text = shortened(context, mark.text, mark.most);
   // A rim of paper keeps words readable above points and lines.
   context.setLineDash([]);

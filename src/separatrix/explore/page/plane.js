@@ -10,9 +10,8 @@ import { fitted, grain, panned, resized, toScreen, zoomed } from "./view.js";
 
 const REACH = { mouse: 11, pen: 14, touch: 24 }; // pixels within which a press means a point
 const BRUSH = { radius: 22, spacing: 15 }; // pixels
-const STEPS = { plain: 20, shift: 200, alt: 1 }; // arrow keys, in grains of the window (some thousandth of it)
-const KEY_HELP = "Page Up and Page Down choose a point, arrows move it (with Shift far, with Alt little), F flips it, Delete deletes it, "
-  + "plus and minus add one of either class, 0 fits the window, Ctrl+Z undoes.";
+const NUDGES = { plain: 20, shift: 200, alt: 1 }; // arrow keys, in grains of the window (some thousandth of it)
+const KEY_HELP = "Page Up/Down: choose a point. Arrows: move it (Shift far, Alt little). F: flip. Delete. + and −: add. 0: fit. Ctrl+Z: undo.";
 
 /**
  * @param {HTMLElement} place
@@ -31,7 +30,7 @@ export function mountPlane(place, { store, player }) {
     pictureButton("closer", "Zoom in", () => look(self, zoomed(self.view, 1.4))),
     pictureButton("farther", "Zoom out", () => look(self, zoomed(self.view, 1 / 1.4))),
     pictureButton("fit", "Fit all points (0)", () => fit(self)));
-  place.append(toolbar(store, player), element("div", { class: "window" }, canvas, tip, zoom, keys));
+  place.append(toolbar(store), element("div", { class: "window" }, canvas, tip, zoom, keys));
   listen(self);
   return {
     svg: (title) => svgOf(sceneOf(store.get(), player, self.view), self.view.width, self.view.height, title),
@@ -103,7 +102,7 @@ function showTip({ tip, view }, points, names, i) {
   tip.hidden = !points[i];
   if (tip.hidden) return;
   const [x, y] = toScreen(view, points[i].x, points[i].y);
-  tip.textContent = `${classOf(names, points[i])} (${shown(points[i].x, 6)}, ${shown(points[i].y, 6)})`;
+  tip.dataset.text = `${classOf(names, points[i])} (${shown(points[i].x, 6)}, ${shown(points[i].y, 6)})`;
   tip.dataset.side = x > view.width / 2 ? "left" : "right";
   tip.style.setProperty("transform", `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`);
 }
@@ -133,7 +132,7 @@ function pixelOf(self, event) {
 
 function under(self, [px, py], kind) {
   const { points } = self.store.get();
-  return self.view ? nearestTo(points, self.view, px, py, (REACH[kind] ?? 14) + sizeOf(points.length) / 2) : -1;
+  return self.view ? nearestTo(points, self.view, px, py, (REACH[kind] ?? 14) + sizeOf(points) / 2) : -1;
 }
 
 /** A finger on a point, two fingers, or any tool but Drag are the plane's; one finger on its ground scrolls the page. */
@@ -328,7 +327,7 @@ function choose(self, i) {
 function nudge(self, [dx, dy], event) {
   const { points } = self.store.get();
   if (!points[self.chosen] || !self.view) return false;
-  const times = event.shiftKey ? STEPS.shift : event.altKey ? STEPS.alt : STEPS.plain;
+  const times = event.shiftKey ? NUDGES.shift : event.altKey ? NUDGES.alt : NUDGES.plain;
   const [stepX, stepY] = grain(self.view).map((power) => times * 10 ** power);
   change(self, moved(points, [self.chosen], [points[self.chosen]], dx * stepX, dy * stepY, self.view), event.repeat);
 }

@@ -12,7 +12,9 @@ import { crossing, cut, onScreen, ticksOf, toPlane, toScreen, windowOf } from ".
  * @property {string} [text] @property {"start"|"middle"|"end"} [anchor] @property {number} [size] @property {number} [most] its room
  */
 
-const LABEL_GAP = 8;
+const LABEL_GAP = 4;
+const FEW = 12; // heaps of equal points: all get their number
+const MANY = 5; // equal points: such a heap gets its number among any others
 
 /**
  * @param {import("./state.js").State} state
@@ -140,8 +142,9 @@ function mirrored(chosen, view) {
   ]);
 }
 
-/** The size of a point among so many. */
-export function sizeOf(count) {
+/** The size of a point: smaller where there are many places with one. */
+export function sizeOf(points) {
+  const count = heapsOf(points).places;
   return count <= 150 ? 6.5 : count <= 600 ? 5 : count <= 2000 ? 3.5 : 2.5;
 }
 
@@ -155,8 +158,8 @@ export function shapeOf(label, x, y, r) {
 function pointMarks({ points }, a, view) {
   const marks = [];
   const counts = [];
-  const r = sizeOf(points.length);
-  const heaps = heapsOf(points);
+  const r = sizeOf(points);
+  const heaps = heapsOf(points).of;
   points.forEach((point, i) => {
     if (heaps[i].first !== i) return; // of equal points only one is drawn, with their number
     const [x, y] = toScreen(view, point.x, point.y);
@@ -164,25 +167,26 @@ function pointMarks({ points }, a, view) {
     marks.push(shapeOf(point.label, x, y, r));
     if (a && marginOf(a.w, point) <= 0) marks.push({ is: "circle", at: [[x, y]], r: r + 3.5, stroke: "wrong", width: 1.8 });
     const { count } = heaps[i];
-    if (count > 1) counts.push({ is: "text", at: [[x + r + LABEL_GAP, y + 4]], text: `×${count}`, anchor: "start", size: 12, fill: "ink" });
+    if (count > 1) counts.push({ is: "text", at: [[x + r + LABEL_GAP, y + 4]], text: `×${count}`, count, anchor: "start", size: 12, fill: "ink" });
   });
-  return [...marks, ...(counts.length <= 40 ? counts : [])];
+  return [...marks, ...(counts.length <= FEW ? counts : counts.filter(({ count }) => count >= MANY))];
 }
 
 const heapsKnown = new WeakMap();
 
-/** For each point the heap that it belongs to, points at one place with one label: how many, and the first of them. */
+/** For each point the heap that it belongs to, points at one place with one label: how many, and the first of them; and how many heaps. */
 function heapsOf(points) {
   let heaps = heapsKnown.get(points);
   if (heaps) return heaps;
   const known = new Map();
-  heaps = points.map(({ x, y, label }, i) => {
+  const of = points.map(({ x, y, label }, i) => {
     const key = `${x} ${y} ${label}`;
     const heap = known.get(key) ?? { first: i, count: 0 };
     heap.count += 1;
     known.set(key, heap);
     return heap;
   });
+  heaps = { of, places: known.size };
   heapsKnown.set(points, heaps);
   return heaps;
 }

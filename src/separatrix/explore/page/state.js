@@ -12,7 +12,7 @@
  * @property {boolean} intercept
  * @property {string} method one of METHODS
  * @property {number} gamma the step size, in (0, ∞]
- * @property {"cyclic"} order of the perceptron's rows
+ * @property {"cyclic"|"most-wrong"} order of the perceptron's rows
  * @property {number} maxIter updates to make at most
  * @property {number} past updates to go on after separation
  * @property {null|{method: string, gamma: number}} compare the second run

@@ -1,4 +1,4 @@
-// The tools above the plane: what a press does, undo and redo, and whether the exact answer is drawn.
+// The tools above the plane: what a press does, undo and redo.
 
 import { byId, element } from "./dom.js";
 
@@ -35,26 +35,20 @@ const TOOLBOX = [
 ];
 
 /** The toolbar; it follows the store. */
-export function toolbar(store, player) {
+export function toolbar(store) {
   const buttons = TOOLBOX.map((one) => toolButton(one, store));
   const undo = pictureButton("undo", "Undo (Ctrl+Z)", () => store.undo());
   const redo = pictureButton("redo", "Redo (Ctrl+Y)", () => store.redo());
-  const answer = element("button", { type: "button", class: "answer", on: { click: () => toggleAnswer(store, player) } });
   const follow = () => {
     const state = store.get();
     buttons.forEach((button, k) => name(button, TOOLBOX[k], state));
     [undo.disabled, redo.disabled] = [!store.canUndo, !store.canRedo];
-    const apart = player.decision?.separable !== false;
-    answer.textContent = apart ? "Widest margin" : "Why no line can";
-    answer.setAttribute("aria-pressed", String(apart ? state.widest : state.proof));
-    answer.disabled = !player.decision;
   };
   store.subscribe(follow);
-  player.subscribe(({ reason }) => reason === "decision" && follow());
   follow();
   return element("div", { class: "tools", role: "toolbar", "aria-label": "Tools", "aria-controls": "plane-canvas" },
     element("div", { class: "segmented", role: "group", "aria-label": "What a press does" }, ...buttons),
-    element("div", { class: "row" }, undo, redo), answer);
+    element("div", { class: "row" }, undo, redo));
 }
 
 function toolButton({ tool, text, side, help }, store) {
@@ -70,9 +64,4 @@ function toolButton({ tool, text, side, help }, store) {
 function name(button, { tool, text, side }, state) {
   button.setAttribute("aria-pressed", String(tool === state.tool));
   if (side) button.setAttribute("aria-label", `${text} ${(side === "+" ? state.names.plus : state.names.minus).slice(0, 80)}`);
-}
-
-export function toggleAnswer(store, player) {
-  const { widest, proof } = store.get();
-  store.set(player.decision?.separable === false ? { proof: !proof } : { widest: !widest });
 }
