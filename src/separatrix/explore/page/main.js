@@ -11,6 +11,7 @@ import { mountParameters } from "./parameters.js";
 import { mountPlane } from "./plane.js";
 import { createPlayer } from "./player.js";
 import { createStore, PLAIN } from "./state.js";
+import { mountAnswer } from "./tools.js";
 import { mountTour } from "./tour.js";
 import { mountTransport } from "./transport.js";
 
@@ -38,6 +39,7 @@ function start() {
   const player = createPlayer(store);
   const context = { store, player };
   const plane = mountPlane(byId("plane"), context);
+  mountAnswer(byId("answer"), context);
   mountTransport(byId("transport"), context);
   mountData(byId("data"), byId("about"), context);
   mountActions(byId("actions"), { ...context, plane });

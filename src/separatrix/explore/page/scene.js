@@ -169,7 +169,16 @@ function pointMarks({ points }, a, view) {
     const { count } = heaps[i];
     if (count > 1) counts.push({ is: "text", at: [[x + r + LABEL_GAP, y + 4]], text: `×${count}`, count, anchor: "start", size: 12, fill: "ink" });
   });
-  return [...marks, ...(counts.length <= FEW ? counts : counts.filter(({ count }) => count >= MANY))];
+  return [...marks, ...apart(counts.length <= FEW ? counts : counts.filter(({ count }) => count >= MANY))];
+}
+
+/** Those of the numbers that do not lie on one another. */
+function apart(counts) {
+  const kept = [];
+  for (const one of counts) {
+    if (kept.length < 60 && kept.every(({ at: [[x, y]] }) => Math.abs(x - one.at[0][0]) > 28 || Math.abs(y - one.at[0][1]) > 13)) kept.push(one);
+  }
+  return kept;
 }
 
 const heapsKnown = new WeakMap();

@@ -1,4 +1,4 @@
-// The tools above the plane: what a press does, undo and redo.
+// The tools above the plane: what a press does, undo and redo, and whether the exact answer is drawn.
 
 import { byId, element } from "./dom.js";
 
@@ -64,4 +64,20 @@ function toolButton({ tool, text, side, help }, store) {
 function name(button, { tool, text, side }, state) {
   button.setAttribute("aria-pressed", String(tool === state.tool));
   if (side) button.setAttribute("aria-label", `${text} ${(side === "+" ? state.names.plus : state.names.minus).slice(0, 80)}`);
+}
+
+/** The button that shows and hides the widest margin, or the proof that there is no line. */
+export function mountAnswer(place, { store, player }) {
+  const inseparable = () => player.decision?.separable === false;
+  const button = element("button", { type: "button", on: { click: () => store.set(inseparable() ? { proof: !store.get().proof } : { widest: !store.get().widest }) } });
+  const follow = () => {
+    const { widest, proof, points } = store.get();
+    button.textContent = inseparable() ? "Proof of overlap" : "Widest margin";
+    button.setAttribute("aria-pressed", String(inseparable() ? proof : widest));
+    button.hidden = points.length === 0;
+  };
+  place.append(button);
+  store.subscribe(follow);
+  player.subscribe(({ reason }) => reason === "decision" && follow());
+  follow();
 }
