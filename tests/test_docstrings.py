@@ -42,6 +42,7 @@ CLASSIFIERS = [name for name, cls in CLASSES.items() if issubclass(cls, BaseEsti
 WITH_EXAMPLES = [
     *("solve", "separate", "max_margin", "diagnose", "verify", "save_proof", "load_proof"),
     *("Method", "Iterate", "exp"),
+    "explore",
     *("bounds", "planted", "worst_case", "two_samples", "imbalanced", "Trace", "Checkpoint", "Gram"),
     *CLASSIFIERS,
 ]
@@ -62,6 +63,7 @@ RESULTS = [
     for name in ("Diagnosis", "Evidence", "Fit", "FittedBounds", "Margin", "Proof", "Reduced", "Run", "Separation")
     if is_dataclass(CLASSES[name])
 ]
+RESULTS += ["Explorer"]
 RESULTS += ["nonlinear.NetworkIterate", "nonlinear.NetworkRun"]
 
 
