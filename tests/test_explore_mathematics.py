@@ -357,3 +357,95 @@ def test_points_of_one_class_are_separable_with_an_intercept_and_a_question_with
     assert [answer["separable"] for answer in answers] == [True, True, True, True, True, False]
     assert [answer.get("mu") for answer in answers] == [inf, inf, inf, 0.5**0.5, inf, None]
     assert answers[5]["proof"]["kind"] == "triangle around 0"
+
+
+# Films, bounds, margins
+
+
+def filmed(given: dict[str, Any], method: str, gamma: float, order: str = "cyclic", **more: Any) -> tuple[str, Any]:
+    name, call = page_call(given, method, gamma, order, False)
+    return "film", {k: v for k, v in call.items() if k not in ("stop", "steps", "whole")} | {"maxIter": STEPS} | more
+
+
+def test_a_film_has_the_numbers_of_the_trace() -> None:
+    cases = [(seed, m, g, order) for seed in range(0, 60, 5) for m, gammas, order in RUNS for g in gammas[::2]]
+    given = {seed: problem(seed) | {"stop": True} for seed in range(0, 60, 5)}
+    films = asked([filmed(given[seed], m, g, order) for seed, m, g, order in cases])
+    for (seed, m, g, order), film in zip(cases, films, strict=True):
+        run, path = python_walk(given[seed], m, g, order)
+        where = (seed, m, g, order, str(run))
+        assert film["status"] == run.status, where
+        assert film["period"] == (run.cycle.period if run.status == "cycle" else 0), where
+        assert film["separatedAt"] == (run.n_iter if run.separated else -1), where
+        assert film["lossName"] == run.trace.loss_name
+        assert np.array_equal(film["t"], run.trace["iteration"]), where
+        assert np.array_equal(film["errors"], run.trace["errors"]), where
+        scale = g if g < inf else 1.0
+        assert (np.array(film["phi"]).T * scale).tobytes() == np.array(path).tobytes(), where
+        for name, column in {"loss": "loss", "gradNorm": "grad_norm", "minMargin": "min_margin"}.items():
+            np.testing.assert_allclose(film[name], run.trace[column], rtol=1e-12, atol=1e-300, err_msg=str(where))
+        np.testing.assert_allclose(film["accuracy"], run.trace["accuracy"], rtol=1e-12)
+
+
+def test_a_film_goes_on_past_separation_and_thins_out() -> None:
+    X, y = planted(30, 2, 0.1, 0)
+    star = sx.max_margin(X, y, rtol=1e-10).theta
+    given = {"X": X, "y": y, "intercept": False, "stop": False}
+    film = asked([filmed(given, "lr-gd", 10.0, past=3000, thetaStar=star.tolist())])[0]
+    t = film["t"].astype(int)
+    first = film["separatedAt"]
+    assert film["status"] == "separated"
+    assert t[-1] == first + 3000
+    assert t[:501].tolist() == list(range(501))
+    assert (np.diff(t[501:]) <= 0.02 * t[501:-1] + 1).all()
+    run = sx.solve(X, y, "lr-gd", step_size=10.0, max_iter=int(t[-1]), stop=None, record="all")
+    np.testing.assert_allclose(film["loss"], run.trace["loss"][t], rtol=1e-12)
+    assert (film["errors"] == run.trace["errors"][t]).all()
+    assert film["errors"][first] == 0
+    assert (film["errors"][:first] > 0).all()
+    phi = np.array(film["phi"]).T
+    cosine = phi[1:] @ star / np.linalg.norm(phi[1:], axis=1) / np.linalg.norm(star)
+    np.testing.assert_allclose(film["angle"][1:], np.arccos(cosine), atol=1e-7)
+    assert np.isnan(film["angle"][0])
+
+
+def test_the_first_separator_is_always_in_the_film() -> None:
+    X, y = sx.worst_case(3000)
+    given = {"X": X, "y": y.astype(float), "intercept": False, "stop": True}
+    film = asked([filmed(given, "batch-perceptron", inf, maxIter=10000)])[0]
+    assert film["separatedAt"] == film["t"][-1] == sx.solve(X, y, "batch-perceptron").n_iter == 901
+
+
+def test_bounds_are_those_of_python() -> None:
+    rng = np.random.default_rng(4)
+    calls, expected = [], []
+    for _ in range(200):
+        n, R, mu = int(rng.integers(1, 10**6)), float(10 ** rng.uniform(-3, 6)), float(10 ** rng.uniform(-9, -3))
+        gamma = float(rng.choice([1e-3, 0.5, 1e3, 1e9, inf]))
+        for name, most in sx.bounds(n, R, mu, step_size=gamma).items():
+            if not name.startswith("tempered"):
+                calls.append(("bounds", {"n": n, "R": R, "mu": mu, "gamma": said(gamma), "method": name}))
+                expected.append(most)
+    np.testing.assert_allclose(np.array(asked(calls), dtype=float), expected, rtol=1e-12)
+    assert asked([("bounds", {"n": 5, "R": 1.0, "mu": 0.0, "gamma": 1.0, "method": "lr-gd"})]) == [inf]
+
+
+def test_the_margin_of_the_rows_a_run_sees_is_never_too_large() -> None:
+    clouds = []
+    for seed in range(300):
+        rng = np.random.default_rng([3, seed])
+        n = int(rng.integers(2, 60))
+        X = CLOUDS[seed % len(CLOUDS)](n, rng)
+        X[: n // 2, 0] += rng.choice([0.0, 5.0, 100.0])
+        X = X * 10.0 ** rng.integers(-150, 150) if seed % 10 == 0 else X
+        clouds.append({"X": X, "y": np.where(np.arange(n) < n // 2, 1.0, -1.0), "intercept": bool(seed % 3)})
+    answers = asked([("margin", given | {"y": given["y"].tolist()}) for given in clouds])
+    separable = 0
+    for given, answer in zip(clouds, answers, strict=True):
+        rows = np.c_[given["X"], np.ones(len(given["y"]))] if given["intercept"] else given["X"]
+        mu = sx.max_margin(rows, given["y"], rtol=1e-9)
+        assert answer["mu"] <= mu.upper
+        assert answer["mu"] >= mu.lower * (1 - 1e-6) or mu.lower < 1e-8 * answer["R"]  # where rounding has the word
+        np.testing.assert_allclose(answer["R"], np.linalg.norm(rows / abs(rows).max(), axis=1).max() * abs(rows).max())
+        separable += mu.lower > 0
+    assert separable > 50

@@ -1,6 +1,6 @@
 // The theorems' iteration bounds, as separatrix/theory.py has them, and R and μ of the rows that a run sees.
 
-import { norm } from "./arithmetic.js";
+import { exponentOf, ldexp, norm } from "./arithmetic.js";
 
 /**
  * The most iterations until the method first separates the rows; Infinity where μ is not positive.
@@ -18,53 +18,53 @@ export function bounds({ n, R, mu, gamma, method }) {
   return m + x <= 1 ? (K * ((1 + m + x) * (1 + m + x))) / (4 * m) : K * (1 + x / m);
 }
 
-/** R and a valid lower bound on μ of the rows z_i = y_i (a_i, 1), or y_i a_i; theta is the direction of that margin. */
+/**
+ * R, and a valid lower bound on μ, of the rows z_i = y_i (a_i, 1), or y_i a_i, that a run sees; theta is a direction whose
+ * margin that is, null where none was found.
+ */
 export function augmentedMargin(points, intercept) {
   const Z = points.map(({ x, y, label }) => (intercept ? [label * x, label * y, label] : [label * x, label * y]));
   const R = Z.reduce((most, z) => Math.max(most, norm(Float64Array.from(z), 0, z.length)), 0);
-  const theta = nearestPoint(Z);
-  return { R, mu: theta ? lowerBound(Z, theta) : 0, theta };
+  if (!(R > 0)) return { R, mu: 0, theta: null };
+  const e = exponentOf(R);
+  const { mu, theta } = nearestPoint(Z.map((z) => z.map((v) => ldexp(v, -e)))); // in units of about R
+  return { R, mu: ldexp(mu, e), theta };
 }
 
-/** min_i z_iᵀθ/‖θ‖ less what rounding may have added. */
-function lowerBound(Z, theta) {
-  const length = norm(Float64Array.from(theta), 0, theta.length);
-  let low = Infinity;
-  for (const z of Z) {
-    let sum = 0;
-    let size = 0;
-    for (let k = 0; k < z.length; k++) {
-      sum += z[k] * theta[k];
-      size += Math.abs(z[k] * theta[k]);
-    }
-    low = Math.min(low, sum - 1e-15 * size);
-  }
-  return Math.max(0, (low / length) * (1 - 1e-15));
-}
+const ROUNDS = 200; // of Wolfe's search; some ten are enough
+const TIRED = 8; // rounds without a larger margin after which rounding has the word
 
-/** The point of conv(z_i) nearest to 0 (Wolfe 1976); null where that is 0. */
+/** A direction of the largest min z_iᵀθ/‖θ‖ and a lower bound on that, by the point of conv(z_i) nearest to 0 (Wolfe 1976). */
 function nearestPoint(Z) {
-  if (Z.length === 0) return null;
-  const d = Z[0].length;
-  let S = [Z[0]];
-  let lam = [1];
-  let x = Z[0];
-  for (let round = 0; round < 1000; round++) {
-    let best = Z[0];
-    let low = Infinity;
-    for (const z of Z) {
-      const m = inner(z, x);
-      if (m < low) [low, best] = [m, z];
-    }
-    const xx = inner(x, x);
-    if (xx === 0) return null;
-    if (low >= xx * (1 - 1e-14) || S.includes(best) || S.length > d) return x;
-    S.push(best);
-    lam.push(0);
-    [S, lam] = minor(S, lam);
+  let [S, lam, x] = [[Z[0]], [1], Z[0]];
+  let best = { mu: 0, theta: null };
+  for (let round = 0, since = 0; round < ROUNDS && since < TIRED; round++) {
+    const { row, bound } = lowest(Z, x);
+    if (bound > best.mu) {
+      best = { mu: bound, theta: x };
+      since = 0;
+    } else since++;
+    if (S.includes(row) || S.length > row.length) break; // nothing is nearer, or 0 is in the hull of these
+    [S, lam] = minor([...S, row], [...lam, 0]);
     x = combine(S, lam);
   }
-  return x;
+  return best;
+}
+
+/** The row of smallest z·x, and a lower bound on that over ‖x‖: less what rounding may have added. */
+function lowest(Z, x) {
+  const length = norm(Float64Array.from(x), 0, x.length);
+  let [row, low, least] = [Z[0], Infinity, Infinity];
+  for (const z of Z) {
+    let [sum, size] = [0, 0];
+    for (let k = 0; k < z.length; k++) {
+      sum += z[k] * x[k];
+      size += Math.abs(z[k] * x[k]);
+    }
+    if (sum < low) [low, row] = [sum, z];
+    least = Math.min(least, sum - 1e-15 * size - 1e-300);
+  }
+  return { row, bound: length > 0 ? (least / length) * (1 - 1e-15) : 0 };
 }
 
 /** Wolfe's minor cycle: to the nearest point of the affine hull, dropping points whose weight falls to 0. */
