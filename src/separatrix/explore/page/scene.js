@@ -26,15 +26,18 @@ export function sceneOf(state, player, view) {
   const a = lineOf(player.films.a, player.cursor(), view);
   const b = state.compare ? lineOf(player.films.b, player.cursor(), view) : null;
   const { decision } = player;
-  const answer = decision && decision.separable ? state.widest && widestMarks(state, decision, view) : decision && state.proof && proofMarks(state, decision, view);
+  const widest = decision?.separable && state.widest ? widestMarks(state, decision, view) : [];
+  const proof = decision && !decision.separable && state.proof ? proofMarks(state, decision, view) : [];
   return [
     ...(a ? sides(a, view) : []),
     ...axisMarks(view),
     ...(a ? bandMarks(state, a, view) : []),
-    ...(answer || []),
+    ...widest.filter(({ is }) => is === "path"),
     ...(b ? lineMarks(b, view, "run-b", [9, 6], "B") : []),
     ...(a ? lineMarks(a, view, "run-a", null, b ? "A" : null) : []),
     ...pointMarks(state, a, view),
+    ...widest.filter(({ is }) => is === "circle"),
+    ...proof,
     ...words(state, a, view, player),
   ];
 }
