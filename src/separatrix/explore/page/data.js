@@ -29,14 +29,23 @@ export function mountData(place, about, { store }) {
   list.addEventListener("change", () => list.value !== "current" && store.set(dataSetPatch(list.value), { undo: true }));
   rows.addEventListener("change", () => changeRows(store, rows));
   place.append(list, rowsBox, own);
+  const count = element("span");
   const follow = (state) => {
     fillList(list, state.source);
     rowsBox.hidden = state.source.n === undefined || Boolean(state.source.edited);
     if (document.activeElement !== rows || rowsBox.hidden) rows.value = state.source.n ?? "";
-    tellAbout(about, state);
+    tellAbout(about, count, state.source);
   };
-  store.subscribe((state, changed) => (changed.has("source") || changed.has("points")) && follow(state));
+  const recount = ({ points }) => {
+    const text = ` ${points.length} ${points.length === 1 ? "point" : "points"}. `;
+    if (count.textContent !== text) count.textContent = text; // dragging moves points sixty times a second, but adds none
+  };
+  store.subscribe((state, changed) => {
+    if (changed.has("source")) follow(state);
+    if (changed.has("points")) recount(state);
+  });
   follow(store.get());
+  recount(store.get());
   takePastes(store);
 }
 
@@ -63,11 +72,10 @@ function headline(source) {
   return (source.title ?? "Your own points").slice(0, 60);
 }
 
-function tellAbout(about, { source, points }) {
+function tellAbout(about, count, source) {
   const set = !source.edited && DATASETS.find(({ id }) => id === source.id);
   const said = set ? [set.sentence] : source.notes ?? [];
-  const count = `${points.length} ${points.length === 1 ? "point" : "points"}.`;
-  about.replaceChildren(element("strong", { text: headline(set ? { title: set.title } : source) }), element("span", { text: ` ${[count, ...said].join(" ")}` }));
+  about.replaceChildren(element("strong", { text: headline(set ? { title: set.title } : source) }), count, said.join(" "));
 }
 
 /** A table pasted or dropped anywhere outside a field is the reader's own data. */

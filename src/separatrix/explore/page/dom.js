@@ -121,12 +121,14 @@ export function painter(canvas, draw) {
   return redraw;
 }
 
+const GROUPED = new Intl.NumberFormat("en"); // made once: toLocaleString makes one each time, which takes long
+
 /** A number for reading: so many significant digits, without trailing zeros; ∞ and − as signs. */
 export function shown(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e9) return value.toLocaleString("en").replace("-", "−");
+  if (Number.isInteger(value) && size < 1e9) return GROUPED.format(value).replace("-", "−");
   const text = size !== 0 && (size >= 1e6 || size < 1e-4) ? value.toExponential(digits - 1) : String(Number(value.toPrecision(digits)));
   return text.replace(/\.?0+e/, "e").replace("e+", "e").replaceAll("-", "−");
 }

@@ -126,7 +126,8 @@ function fit(self) {
 // Pointers. A hand is what a press has begun, and ends with its release.
 
 function pixelOf(self, event) {
-  const box = self.canvas.getBoundingClientRect();
+  // A hand keeps the box of its press: asking for it again makes the browser lay the page out in every frame.
+  const box = self.hand?.box ?? self.canvas.getBoundingClientRect();
   return [event.clientX - box.left, event.clientY - box.top];
 }
 
@@ -149,6 +150,7 @@ function press(self, event) {
   if (event.isTrusted) self.canvas.setPointerCapture(event.pointerId);
   self.hand = begin(self, event, at);
   self.hand.pointers = new Map([[event.pointerId, at]]);
+  self.hand.box = self.canvas.getBoundingClientRect();
   self.redraw();
 }
 
