@@ -46,7 +46,7 @@ function paintText(context, mark, colour) {
 const LONGEST_NAME = 400; // characters that are measured at all
 
 /** The text, or its beginning with an ellipsis where it needs more than its room. */
-function shortened(context, text, most) {
+export function shortened(context, text, most) {
   const line = text.slice(0, LONGEST_NAME).replace(/\s+/g, " ");
   if (!most || (text.length < LONGEST_NAME && context.measureText(line).width <= most)) return line;
   const letters = [...line];

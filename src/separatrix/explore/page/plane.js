@@ -4,7 +4,7 @@ import { announce, element, painter, palette, shown } from "./dom.js";
 import { added, edited, flipped, heapAt, moved, nearestTo, handPlace, removed } from "./edit.js";
 import { paintScene, svgOf } from "./paint.js";
 import { iterateAt } from "./player.js";
-import { marginOf, sceneOf, sizeOf } from "./scene.js";
+import { marginOf, mirrored, sceneOf, sizeOf } from "./scene.js";
 import { pictureButton, toolbar } from "./tools.js";
 import { fitted, grain, panned, resized, toScreen, zoomed } from "./view.js";
 
@@ -73,10 +73,9 @@ function listen(self) {
 
 function draw(self, context, width, height) {
   const state = self.store.get();
-  if (!self.view) self.view = fitted(state.points, state.intercept, width, height);
-  else if (self.view.width !== width || self.view.height !== height) {
-    self.view = self.whole ? fitted(state.points, state.intercept, width, height) : resized(self.view, width, height);
-  }
+  const all = () => fitted([...state.points, ...mirrored(state, self.player)], state.intercept, width, height);
+  if (!self.view) self.view = all();
+  else if (self.view.width !== width || self.view.height !== height) self.view = self.whole ? all() : resized(self.view, width, height);
   paintScene(context, sceneOf(state, self.player, self.view));
   ringChosen(self, context, state);
   self.canvas.setAttribute("aria-label", `${state.points.length} points, ${state.names.x} and ${state.names.y}`.slice(0, 200));

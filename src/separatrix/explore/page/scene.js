@@ -120,7 +120,8 @@ function widestMarks({ points }, { theta, support }, view) {
     const ends = crossing(view, line);
     if (ends) marks.push({ is: "path", at: ends, stroke: "widest", width, dash });
   }
-  for (const i of support) marks.push({ is: "circle", at: [toScreen(view, points[i].x, points[i].y)], r: 13, stroke: "widest", width: 2 });
+  const { of } = heapsOf(points);
+  for (const i of new Set(support.map((k) => of[k].first))) marks.push({ is: "circle", at: [toScreen(view, points[i].x, points[i].y)], r: 13, stroke: "widest", width: 2 });
   return marks;
 }
 
@@ -129,7 +130,7 @@ function proofMarks({ points, intercept }, { proof }, view) {
   const chosen = proof.indices.map((i) => points[i]);
   const groups = intercept ? [1, -1].map((side) => chosen.filter(({ label }) => label === side)) : [chosen];
   const place = ({ x, y, label }) => (intercept ? toScreen(view, x, y) : toScreen(view, label * x, label * y));
-  const marks = intercept ? [] : [...mirrored(chosen, view), { is: "circle", at: [toScreen(view, 0, 0)], r: 4, fill: "proof" }];
+  const marks = intercept ? [] : [...mirrorMarks(chosen, view), { is: "circle", at: [toScreen(view, 0, 0)], r: 4, fill: "proof" }];
   for (const group of groups) {
     if (group.length > 1) marks.push({ is: "path", at: group.map(place), stroke: "proof", width: 2.5, closed: group.length > 2 });
   }
@@ -137,8 +138,14 @@ function proofMarks({ points, intercept }, { proof }, view) {
   return marks;
 }
 
+/** The rows -a that a proof through the origin is drawn with: points of no class, to be seen with the others. */
+export function mirrored({ points, intercept, proof }, { decision }) {
+  if (intercept || !proof || !decision || decision.separable) return [];
+  return decision.proof.indices.map((i) => points[i]).filter((point) => point?.label < 0).map(({ x, y }) => ({ x: -x, y: -y }));
+}
+
 /** Where the rows -a of the minus class are: hollow, and tied to their points by a dotted line through the origin. */
-function mirrored(chosen, view) {
+function mirrorMarks(chosen, view) {
   return chosen.filter(({ label }) => label < 0).flatMap(({ x, y }) => [
     { is: "path", at: [toScreen(view, x, y), toScreen(view, -x, -y)], stroke: "proof", width: 1, dash: [2, 4] },
     { is: "circle", at: [toScreen(view, -x, -y)], r: 5, stroke: "minus", fill: "paper", width: 2 },
