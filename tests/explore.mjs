@@ -61,6 +61,22 @@ const CALLS = {
   },
   principal: ({ X, d, names }) => sx.principalDirections(matrix(X, d), names),
   datasets: ({ n }) => sx.DATASETS.map(({ make, ...about }) => ({ ...about, ...make({ n }) })),
+  worker: ({ messages }) =>
+    new Promise((resolve) => {
+      const heard = [];
+      const wanted = new Set(messages.filter((message) => message.make).map((message) => message.id));
+      const port = new EventTarget();
+      port.postMessage = (message) => {
+        heard.push(message);
+        if (message.progress === undefined) wanted.delete(message.id);
+        if (wanted.size === 0) resolve(heard);
+      };
+      sx.serveFilms(port);
+      for (const data of messages) {
+        if (data.cancel) wanted.delete(data.cancel);
+        port.dispatchEvent(Object.assign(new Event("message"), { data }));
+      }
+    }),
   time: ({ call, times }) => {
     const began = performance.now();
     for (let k = 0; k < times; k++) CALLS[call.name](call.given);
@@ -69,4 +85,6 @@ const CALLS = {
 };
 
 const calls = JSON.parse(readFileSync(0, "utf8"), revive);
-process.stdout.write(JSON.stringify(calls.map(({ name, given }) => CALLS[name](given)), replace));
+const answers = [];
+for (const { name, given } of calls) answers.push(await CALLS[name](given));
+process.stdout.write(JSON.stringify(answers, replace));

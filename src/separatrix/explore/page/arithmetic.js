@@ -22,7 +22,7 @@ export function dot(X, at, v, d) {
   return total;
 }
 
-/** The sum of so many rows, as rule 3 has it: in order inside blocks of 512, blocks in groups of 64, groups of those. */
+/** Rule 3: a sum of rows, in order inside blocks of 512, over 64 blocks at a time, over 64 such groups, … */
 export class Tree {
   /** @param {number} width entries of a row  @param {number} n rows */
   constructor(width, n) {

@@ -1,6 +1,6 @@
 // The four batch methods, step by step: separatrix/walking/definition.py, bit for bit.
 //
-//     m = ZΦ ,   w_i = σ(-γ m_i)  or, at γ = ∞,  1[m_i ≤ 0] ,   step = Σ w_i z_i  or  Σ w_i z_i / Σ w_i ,   Φ⁺ = Φ + step
+//     m = ZΦ ,  w_i = σ(-γ m_i)  or, at γ = ∞,  1[m_i ≤ 0] ,  step = Σ w_i z_i  or  Σ w_i z_i / Σ w_i ,  Φ⁺ = Φ + step
 //
 // Φ = nφ where a step is divided by n, so that whole numbers walk without rounding. At γ = ∞ the step stays the same
 // while the wrong set does; then Φ = base + k step.

@@ -19,8 +19,8 @@ export function bounds({ n, R, mu, gamma, method }) {
 }
 
 /**
- * R, and a valid lower bound on μ, of the rows z_i = y_i (a_i, 1), or y_i a_i, that a run sees; theta is a direction whose
- * margin that is, null where none was found.
+ * R, and a valid lower bound on μ, of the rows z_i = y_i (a_i, 1), or y_i a_i, that a run sees; theta is a direction
+ * with that margin, null where none was found.
  */
 export function augmentedMargin(points, intercept) {
   const Z = points.map(({ x, y, label }) => (intercept ? [label * x, label * y, label] : [label * x, label * y]));
@@ -34,7 +34,7 @@ export function augmentedMargin(points, intercept) {
 const ROUNDS = 200; // of Wolfe's search; some ten are enough
 const TIRED = 8; // rounds without a larger margin after which rounding has the word
 
-/** A direction of the largest min z_iᵀθ/‖θ‖ and a lower bound on that, by the point of conv(z_i) nearest to 0 (Wolfe 1976). */
+/** θ of the largest min z_iᵀθ/‖θ‖ and a lower bound on that, by the point of conv(z_i) nearest to 0 (Wolfe 1976). */
 function nearestPoint(Z) {
   let [S, lam, x] = [[Z[0]], [1], Z[0]];
   let best = { mu: 0, theta: null };

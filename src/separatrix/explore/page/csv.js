@@ -1,4 +1,4 @@
-// CSV text → columns → points of two columns and a label, and what was left out, by the rules of separatrix/data/csv.py.
+// CSV text → columns → points of two columns and a label, and what was left out: the rules of separatrix/data/csv.py.
 //
 // Cells are text and stay text: nothing here makes markup of them.
 
@@ -13,9 +13,9 @@ const THOUSANDS = /^[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d{1,3}(\.\d{3})+(,\d*)?|\d{1
 const LABELLED = /^(y|label|labels|target|class|classes|outcome|group|species|diagnosis|response|result)$/i;
 
 /**
- * A table from text; an Error with one sentence where there is none.
- * @returns {{columns: {name: string, kind: "number"|"text", values: number[]|(string|null)[]}[], rows: number, notes: string[]}}
- *   missing cells are NaN or null
+ * A table from text; an Error with one sentence where there is none. Missing cells are NaN, or null among text.
+ * @returns {{columns: {name: string, kind: "number"|"text", values: (number|string|null)[]}[], rows: number,
+ *   notes: string[]}}
  */
 export function readCsv(text) {
   text = text.replace(/^\ufeff/, "");
@@ -74,11 +74,11 @@ function quoted(text, at, delimiter) {
   let cell = "";
   for (let from = at + 1; ; ) {
     const stop = text.indexOf('"', from);
-    if (stop < 0) throw new Error(`A quote that opens in line ${text.slice(0, at).split(/\r\n?|\n/).length} is never closed.`);
+    if (stop < 0) throw new Error(`A quote that opens in line ${linesOf(text.slice(0, at)).length} is never closed.`);
     cell += text.slice(from, stop);
     if (text[stop + 1] !== '"') {
       let next = stop + 1;
-      while (next < text.length && text[next] !== delimiter && text[next] !== "\r" && text[next] !== "\n") cell += text[next++];
+      while (next < text.length && ![delimiter, "\r", "\n"].includes(text[next])) cell += text[next++];
       return [cell, next];
     }
     cell += '"';
@@ -120,13 +120,17 @@ function headOf(text) {
 }
 
 function isSpaced(head) {
-  const lines = head.split(/\r\n?|\n/).filter((line) => line.trim()).slice(0, SAMPLE);
+  const lines = linesOf(head).filter((line) => line.trim()).slice(0, SAMPLE);
   const counts = new Set(lines.map((line) => line.trim().split(/\s+/).length));
   return !head.includes('"') && counts.size === 1 && !counts.has(1);
 }
 
 function spaced(text) {
-  return text.split(/\r\n?|\n/).map((line) => line.trim().split(/\s+/).join("\t")).join("\n");
+  return linesOf(text).map((line) => line.trim().split(/\s+/).join("\t")).join("\n");
+}
+
+function linesOf(text) {
+  return text.split(/\r\n?|\n/);
 }
 
 /** Names of the columns: of a header, or c0, c1, …; one that comes twice gets a number. */
@@ -146,7 +150,7 @@ function namesOf(first, header, notes) {
 function alike(lines, width, notes) {
   const kept = lines.filter((row) => row.length === width);
   const left = lines.length - kept.length;
-  if (left) notes.push(`${rowsWere(left)} left out: ${left === 1 ? "it has" : "they have"} more or fewer than ${width} cells.`);
+  if (left) notes.push(`${rowsWere(left)} left out: ${left === 1 ? "it has" : "they have"} not ${width} cells.`);
   return kept;
 }
 
@@ -154,8 +158,9 @@ function alike(lines, width, notes) {
 function columnOf(name, cells, delimiter, notes) {
   const numbers = numbersOf(cells) ?? (delimiter === ";" ? numbersOf(cells.map(decimalPoint)) : null);
   if (numbers) return { kind: "number", values: numbers };
-  if (cells.some((cell) => THOUSANDS.test(cell)) && cells.every((cell) => THOUSANDS.test(cell) || MISSING.has(cell) || isValue(cell, delimiter)))
-    notes.push(`Column ${short(name)} is taken as text: ${cells.find((cell) => THOUSANDS.test(cell))} looks like a number with thousands separators.`);
+  const grouped = cells.find((cell) => THOUSANDS.test(cell));
+  if (grouped && cells.every((cell) => THOUSANDS.test(cell) || MISSING.has(cell) || isValue(cell, delimiter)))
+    notes.push(`${short(name)} is taken as text: ${grouped} looks like a number with thousands separators.`);
   return { kind: "text", values: cells.map((cell) => (MISSING.has(cell) ? null : cell)) };
 }
 
@@ -182,7 +187,7 @@ function isValue(cell, delimiter) {
 }
 
 /**
- * Points from two columns of numbers and one of labels, each by its name or found; an Error with one sentence otherwise.
+ * Points from two columns of numbers and one of labels, each named or found; an Error with one sentence otherwise.
  * @param {{x?: string, y?: string, label?: string, plus?: string, principal?: boolean}} choice  `plus`: this value of
  *   the label against all others; `principal`: the first two principal directions of all columns of numbers
  * @returns {{points, names: {x, y, plus, minus}, notes: string[]}}
@@ -192,24 +197,34 @@ export function twoColumns(table, { x, y, label, plus, principal = false } = {})
   const wanted = principal ? numeric(table, labels) : axes(table, labels, x, y);
   const notes = [...table.notes];
   const kept = wholeRows(table, labels, wanted, notes);
-  const names = classesOf(labels, kept, plus);
-  const side = (i) => (String(labels.values[i]) === names.minus || (plus !== undefined && String(labels.values[i]) !== names.plus) ? -1 : 1);
-  let columns = wanted.map((column) => kept.map((i) => column.values[i]));
-  names.x = wanted[0].name;
-  names.y = wanted[1].name;
-  if (principal) {
-    const found = principalDirections(kept.map((i) => wanted.map((column) => column.values[i])), wanted.map((column) => column.name));
-    columns = [found.first, found.second];
-    notes.push(found.sentence);
-    [names.x, names.y] = ["first principal direction", "second principal direction"];
-  }
-  return { points: kept.map((i, k) => ({ x: columns[0][k], y: columns[1][k], label: side(i) })), names, notes };
+  const classes = classesOf(labels, kept, plus);
+  const [first, second] = principal ? directions(kept, wanted, notes) : plain(kept, wanted, notes);
+  const side = (i) => (String(labels.values[i]) === classes.plus ? 1 : -1);
+  const points = kept.map((i, k) => ({ x: first.values[k], y: second.values[k], label: side(i) }));
+  return { points, names: { x: first.name, y: second.name, ...classes }, notes };
+}
+
+/** The columns as they are; 0 where there is no second one. */
+function plain(kept, [first, second], notes) {
+  if (!second) notes.push(`There is one column of numbers, ${short(first.name)}; all points have 0 beside it.`);
+  second ??= { name: "0", values: first.values.map(() => 0) };
+  return [first, second].map(({ name, values }) => ({ name, values: kept.map((i) => values[i]) }));
+}
+
+function directions(kept, columns, notes) {
+  const rows = kept.map((i) => columns.map(({ values }) => values[i]));
+  const { first, second, sentence } = principalDirections(rows, columns.map(({ name }) => name));
+  notes.push(sentence);
+  return [
+    { name: "first principal direction", values: first },
+    { name: "second principal direction", values: second },
+  ];
 }
 
 function named(table, name) {
   const column = table.columns.find((column) => column.name === name);
-  if (!column) throw new Error(`There is no column ${short(name)}; columns: ${table.columns.map((c) => short(c.name)).join(", ")}.`);
-  return column;
+  if (column) return column;
+  throw new Error(`There is no column ${short(name)}; columns: ${listing(table.columns.map((c) => c.name))}.`);
 }
 
 /** The column of two values that is named like a label, or else the last that is text, or else the last. */
@@ -221,35 +236,35 @@ export function labelColumn(table, x, y) {
   throw new Error("No column has exactly two values to tell the classes apart; choose the column of labels.");
 }
 
+/** The columns of numbers beside the labels. */
 function numeric(table, labels) {
-  const found = table.columns.filter((column) => column.kind === "number" && column !== labels && column.values.some((v) => Number.isFinite(v)));
-  if (found.length < 2) throw new Error(`Two columns of numbers are needed beside ${short(labels.name)}, there ${found.length ? "is one" : "is none"}.`);
+  const found = table.columns.filter((c) => c.kind === "number" && c !== labels && c.values.some(Number.isFinite));
+  if (!found.length) throw new Error(`No column beside ${short(labels.name)} has numbers; the plane needs two.`);
   return found;
 }
 
 /** The two columns of numbers that were named, or the first that are free. */
 function axes(table, labels, x, y) {
   const chosen = [x, y].map((name) => (name === undefined ? null : named(table, name)));
-  for (const column of chosen) if (column && column.kind !== "number") throw new Error(`Column ${short(column.name)} is text; the plane needs numbers.`);
-  if (chosen[0] && chosen[1]) return chosen;
+  const text = chosen.find((column) => column && column.kind !== "number");
+  if (text) throw new Error(`${short(text.name)} is text; the plane needs numbers.`);
   const free = numeric(table, labels).filter((column) => !chosen.includes(column));
-  return chosen.map((column) => column ?? free.shift() ?? numeric(table, labels)[0]);
+  return chosen.map((column) => column ?? free.shift()).filter((column) => column);
 }
 
 /** The rows with a label and finite numbers; the others are told of in notes. */
 function wholeRows(table, labels, wanted, notes) {
   const kept = [];
-  let missing = 0;
-  let endless = 0;
+  let [missing, endless] = [0, 0];
   for (let i = 0; i < table.rows; i++) {
     const values = wanted.map((column) => column.values[i]);
     if (isMissing(labels.values[i]) || values.some(isMissing)) missing++;
-    else if (!values.every((v) => Math.abs(v) < 1e150)) endless++; // lengths and their squares must be floats
+    else if (!values.every(Number.isFinite)) endless++;
     else kept.push(i);
   }
-  const where = [labels, ...wanted].map((column) => short(column.name)).join(", ");
-  if (missing) notes.push(`${rowsWere(missing)} left out: a value is missing in ${wanted.length > 4 ? "the columns used" : where}.`);
-  if (endless) notes.push(`${rowsWere(endless)} left out: a number is infinite or beyond 1e150.`);
+  const where = listing([labels, ...wanted].map((column) => column.name));
+  if (missing) notes.push(`${rowsWere(missing)} left out: a value is missing in ${where}.`);
+  if (endless) notes.push(`${rowsWere(endless)} left out: a number is infinite.`);
   return kept;
 }
 
@@ -259,16 +274,16 @@ function isMissing(value) {
 
 /** The two labels; the larger number, or the later text by code points, is +1. */
 function classesOf(labels, kept, plus) {
-  const found = valuesOf(labels, kept);
+  const found = valuesOf(labels, kept).map(String);
   if (plus !== undefined) {
-    if (!found.some((v) => String(v) === String(plus))) throw new Error(`No row has ${short(plus)} in ${short(labels.name)}.`);
-    return { plus: String(plus), minus: found.length === 2 ? String(found.find((v) => String(v) !== String(plus))) : `not ${plus}` };
+    if (!found.includes(String(plus))) throw new Error(`No row has ${short(plus)} in ${short(labels.name)}.`);
+    const others = found.filter((value) => value !== String(plus));
+    return { plus: String(plus), minus: others.length === 1 ? others[0] : `not ${plus}` };
   }
-  if (found.length !== 2) {
-    const shown = found.slice(0, 5).map(short).join(", ") + (found.length > 5 ? ", …" : "");
-    throw new Error(`${short(labels.name)} has ${found.length} ${found.length === 1 ? "value" : "values"} (${shown}); separation is between exactly two.`);
-  }
-  return { minus: String(found[0]), plus: String(found[1]) };
+  if (found.length === 2) return { plus: found[1], minus: found[0] };
+  const count = `${found.length} ${found.length === 1 ? "value" : "values"}`;
+  const shown = found.length ? ` (${listing(found)})` : "";
+  throw new Error(`${short(labels.name)} has ${count}${shown}; separation is between exactly two.`);
 }
 
 /** Different values in order. */
@@ -281,12 +296,16 @@ export function valuesOf(column, rows) {
 /** As Python sorts text; JavaScript would go by UTF-16 units. */
 function byCodePoint(a, b) {
   const [p, q] = [Array.from(a), Array.from(b)];
-  for (let k = 0; k < p.length && k < q.length; k++) if (p[k] !== q[k]) return p[k].codePointAt(0) - q[k].codePointAt(0);
-  return p.length - q.length;
+  const k = p.findIndex((letter, k) => letter !== q[k]);
+  return k < 0 || k >= q.length ? p.length - q.length : p[k].codePointAt(0) - q[k].codePointAt(0);
 }
 
 function rowsWere(count) {
   return count === 1 ? "1 row was" : `${count} rows were`;
+}
+
+function listing(names) {
+  return names.slice(0, 5).map(short).join(", ") + (names.length > 5 ? ", …" : "");
 }
 
 function short(value) {

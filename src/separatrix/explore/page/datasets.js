@@ -23,7 +23,7 @@ export const DATASETS = [
   {
     id: "imbalanced",
     title: "Imbalanced classes",
-    sentence: "Every row of one class is there ten times: methods that divide by n are held back, normalized ones are not.",
+    sentence: "Every row of one class is there ten times: what divides by n is held back, normalized methods are not.",
     needsN: false,
     make: () => ({ points: imbalanced(planted(30, 8, 0.05), 10), names: SIGNS, intercept: false }),
   },
@@ -53,7 +53,7 @@ export const DATASETS = [
     title: "Iris: versicolor, virginica",
     sentence: "Petals of 100 irises of two kinds that overlap: no line separates them. Anderson 1935, Fisher 1936.",
     needsN: false,
-    make: () => ({ points: iris([0, -1, 1]), names: { ...PETALS, plus: "virginica", minus: "versicolor" }, intercept: true }),
+    make: () => ({ points: iris([0, -1, 1]), names: { ...PETALS, ...KINDS }, intercept: true }),
   },
   {
     id: "circles",
@@ -116,7 +116,8 @@ function blobs(n, seed) {
   const uniform = generator(seed);
   return Array.from({ length: n }, (_, i) => {
     const label = i % 2 ? -1 : 1;
-    return at(decimals(1.6 * label + 0.6 * normal(uniform) + 1, 2), decimals(label + 0.6 * normal(uniform) + 2, 2), label);
+    const [x, y] = [1.6 * label + 1 + 0.6 * normal(uniform), label + 2 + 0.6 * normal(uniform)];
+    return at(decimals(x, 2), decimals(y, 2), label);
   });
 }
 
@@ -132,28 +133,29 @@ function circles(n, seed) {
   });
 }
 
+const KINDS = { plus: "virginica", minus: "versicolor" };
 const PETALS = { x: "petal length (cm)", y: "petal width (cm)" };
 
 // E. Anderson, The irises of the Gaspé peninsula, 1935; R. A. Fisher, The use of multiple measurements in taxonomic
-// problems, 1936; as in sklearn.datasets.load_iris: petal length and width in millimetres, 50 each of setosa, versicolor
-// and virginica.
+// problems, 1936; as in sklearn.datasets.load_iris: petal length and width in millimetres, 50 each of setosa,
+// versicolor and virginica.
 const IRIS = [
-  `14 2 14 2 13 2 15 2 14 2 17 4 14 3 15 2 14 2 15 1 15 2 16 2 14 1 11 1 12 2 15 4 13 4 14 3 17 3 15 3 17 2 15 4 10 2 17 5
-19 2 16 2 16 4 15 2 14 2 16 2 16 2 15 4 15 1 14 2 15 2 12 2 13 2 14 1 13 2 15 2 13 3 13 3 13 2 16 6 19 4 14 3 16 2 14 2
-15 2 14 2`,
-  `47 14 45 15 49 15 40 13 46 15 45 13 47 16 33 10 46 13 39 14 35 10 42 15 40 10 47 14 36 13 44 14 45 15 41 10 45 15 39 11
-48 18 40 13 49 15 47 12 43 13 44 14 48 14 50 17 45 15 35 10 38 11 37 10 39 12 51 16 45 15 45 16 47 15 44 13 41 13 40 13
-44 12 46 14 40 12 33 10 42 13 42 12 42 13 43 13 30 11 41 13`,
-  `60 25 51 19 59 21 56 18 58 22 66 21 45 17 63 18 58 18 61 25 51 20 53 19 55 21 50 20 51 24 53 23 55 18 67 22 69 23 50 15
-57 23 49 20 67 20 49 18 57 21 60 18 48 18 49 18 56 21 58 16 61 19 64 20 56 22 51 15 56 14 61 23 56 24 55 18 48 18 54 21
-56 24 51 23 51 19 59 23 57 25 52 23 50 19 52 20 54 23 51 18`,
+  `14 2 14 2 13 2 15 2 14 2 17 4 14 3 15 2 14 2 15 1 15 2 16 2 14 1 11 1 12 2 15 4 13 4 14 3 17 3 15 3 17 2 15 4
+10 2 17 5 19 2 16 2 16 4 15 2 14 2 16 2 16 2 15 4 15 1 14 2 15 2 12 2 13 2 14 1 13 2 15 2 13 3 13 3 13 2 16 6
+19 4 14 3 16 2 14 2 15 2 14 2`,
+  `47 14 45 15 49 15 40 13 46 15 45 13 47 16 33 10 46 13 39 14 35 10 42 15 40 10 47 14 36 13 44 14 45 15 41 10 45
+15 39 11 48 18 40 13 49 15 47 12 43 13 44 14 48 14 50 17 45 15 35 10 38 11 37 10 39 12 51 16 45 15 45 16 47 15
+44 13 41 13 40 13 44 12 46 14 40 12 33 10 42 13 42 12 42 13 43 13 30 11 41 13`,
+  `60 25 51 19 59 21 56 18 58 22 66 21 45 17 63 18 58 18 61 25 51 20 53 19 55 21 50 20 51 24 53 23 55 18 67 22 69
+23 50 15 57 23 49 20 67 20 49 18 57 21 60 18 48 18 49 18 56 21 58 16 61 19 64 20 56 22 51 15 56 14 61 23 56 24
+55 18 48 18 54 21 56 24 51 23 51 19 59 23 57 25 52 23 50 19 52 20 54 23 51 18`,
 ];
 
 /** The kinds whose label is not 0. */
 function iris(labels) {
   return IRIS.flatMap((text, kind) => {
     const values = text.split(/\s+/).map((mm) => Number(mm) / 10);
-    const flowers = values.filter((_, k) => k % 2 === 0).map((length, i) => at(length, values[2 * i + 1], labels[kind]));
-    return labels[kind] ? flowers : [];
+    const lengths = values.filter((_, k) => k % 2 === 0);
+    return labels[kind] ? lengths.map((length, i) => at(length, values[2 * i + 1], labels[kind])) : [];
   });
 }

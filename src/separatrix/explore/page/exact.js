@@ -128,7 +128,8 @@ function onSegment(some, others) {
   const opposites = new Opposites(distinct(others));
   for (const p of some) {
     const pair = opposites.about(p);
-    if (pair) return { kind: "point on segment", indices: [p.i, pair[0].i, pair[1].i], weights: [1, ...shares(p, pair)] };
+    const indices = [p, ...(pair ?? [])].map((q) => q.i);
+    if (pair) return { kind: "point on segment", indices, weights: [1, ...shares(p, pair)] };
   }
   return null;
 }
@@ -203,7 +204,8 @@ class Opposites {
         continue;
       }
       const place = bucket(key);
-      const k = this.met(p, j, place) ?? this.met(p, j, bucket(key - NEAR), place) ?? this.met(p, j, bucket(key + NEAR), place);
+      const [low, high] = [bucket(key - NEAR), bucket(key + NEAR)];
+      const k = this.met(p, j, place) ?? this.met(p, j, low, place) ?? this.met(p, j, high, place);
       if (k !== null) return [points[k], points[j]];
       next[j] = heads[place];
       heads[place] = j;
@@ -302,7 +304,8 @@ function isNearest(pair, A, B) {
     const corner = edge[0] === p ? q : p;
     if (signDot(corner, edge[0], edge[1], edge[0]) < 0 || signDot(corner, edge[1], edge[0], edge[1]) < 0) return false;
   }
-  return A.corners.every((x) => along(pair, x, p) >= 0) && B.corners.every((x) => along(pair, x, q) <= 0) && along(pair, p, q) > 0;
+  if (along(pair, p, q) <= 0) return false;
+  return A.corners.every((x) => along(pair, x, p) >= 0) && B.corners.every((x) => along(pair, x, q) <= 0);
 }
 
 /** The sign of normal·(x - o), with the normal from q to p. */

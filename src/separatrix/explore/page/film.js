@@ -18,8 +18,8 @@ export function nextRecorded(t) {
  * @param {{X, y, method, gamma, intercept, order, maxIter, past, thetaStar}} options  `past`: iterations to go on after
  *   the first separator; `thetaStar`: the direction of the widest margin, to measure angles from
  */
-export function* film({ X, y, method, gamma, intercept = false, order = "cyclic", maxIter = 10000, past = 0, thetaStar = null }) {
-  const walk = new Walk({ X, y, method, gamma, intercept, order });
+export function* film({ maxIter = 10000, past = 0, thetaStar = null, ...run }) {
+  const walk = new Walk(run);
   const reel = new Reel(walk, thetaStar);
   const slice = Math.max(1, Math.floor(ENTRIES / Math.max(1, walk.rows.n * (walk.rows.d + 8))));
   let status = "max-iter";
@@ -94,7 +94,8 @@ class Reel {
     const film = { phi: this.phi.map((x) => Float64Array.from(x)) };
     for (const [name, values] of Object.entries(this.columns)) film[name] = Float64Array.from(values);
     const lossName = this.walk.gamma === Infinity ? "perceptron loss" : "logistic loss";
-    return { ...film, separatedAt: this.separatedAt, status, period: status === "cycle" ? this.walk.cycle : 0, lossName };
+    const period = status === "cycle" ? this.walk.cycle : 0;
+    return { ...film, separatedAt: this.separatedAt, status, period, lossName };
   }
 }
 

@@ -8,13 +8,19 @@ import { BatchRun } from "./batch.js";
 import { Rows, lowestSign } from "./rows.js";
 import { SweepRun } from "./sweep.js";
 
-export const METHODS = [
-  { name: "lr-gd", label: "LR+GD", logistic: true, normalized: false, rowwise: false },
-  { name: "normalized-lr-gd", label: "Normalized LR+GD", logistic: true, normalized: true, rowwise: false },
-  { name: "batch-perceptron", label: "Batch Perceptron", logistic: false, normalized: false, rowwise: false },
-  { name: "normalized-batch-perceptron", label: "Normalized Batch Perceptron", logistic: false, normalized: true, rowwise: false },
-  { name: "perceptron", label: "Perceptron", logistic: false, normalized: false, rowwise: true },
+//  name, label, logistic, normalized, one row at a time
+const TABLE = [
+  ["lr-gd", "LR+GD", true, false, false],
+  ["normalized-lr-gd", "Normalized LR+GD", true, true, false],
+  ["batch-perceptron", "Batch Perceptron", false, false, false],
+  ["normalized-batch-perceptron", "Normalized Batch Perceptron", false, true, false],
+  ["perceptron", "Perceptron", false, false, true],
 ];
+
+/** The logistic ones take a step size γ in (0, ∞]; the others are the case γ = ∞. */
+export const METHODS = TABLE.map(([name, label, logistic, normalized, rowwise]) => {
+  return { name, label, logistic, normalized, rowwise };
+});
 
 /** One run from θ_0 = 0, step by step. */
 export class Walk {

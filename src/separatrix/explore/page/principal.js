@@ -17,18 +17,24 @@ export function principalDirections(matrix, names = []) {
   const varying = columns.filter((column) => column !== null);
   const C = varying.map((a) => varying.map((b) => a.reduce((sum, v, i) => sum + v * b[i], 0) / n));
   const { values, vectors } = eigen(C);
-  const order = values.map((_, k) => k).sort((a, b) => values[b] - values[a]);
-  const scores = [0, 1].map((j) => Array.from({ length: n }, (_, i) => (j < order.length ? score(varying, vectors, order[j], i) : 0)));
-  const total = values.reduce((a, b) => a + b, 0);
-  const share = total > 0 ? (values[order[0]] + (values[order[1]] ?? 0)) / total : 0;
-  const loadings = order.slice(0, 2).map((j) => expand(columns, vectors.map((row) => row[j])));
-  return { first: scores[0], second: scores[1], share, loadings, sentence: sentence(d, varying.length, share, names) };
+  const order = values.map((_, k) => k).sort((a, b) => values[b] - values[a]).slice(0, 2);
+  const axes = order.map((j) => vectors.map((row) => row[j]));
+  const [first, second] = [0, 1].map((j) => Array.from({ length: n }, (_, i) => score(varying, axes[j], i)));
+  const share = order.reduce((sum, j) => sum + values[j], 0) / (values.reduce((a, b) => a + b, 0) || 1);
+  const loadings = axes.map((axis) => expand(columns, axis));
+  return { first, second, share, loadings, sentence: said(columns, share, names) };
 }
 
-function sentence(d, varying, share, names) {
+/** What the plane shows, as separatrix.exploring.points says it. */
+function said(columns, share, names) {
+  const [d, left] = [columns.length, columns.filter((column) => column === null).length];
   const which = names.length && d <= 6 ? ` (${names.join(", ")})` : "";
-  const left = varying < d ? ` ${d - varying} that ${d - varying === 1 ? "does" : "do"} not vary left out,` : "";
-  return `The plane shows the first two principal directions of ${d} columns${which},${left} each centred and divided by its standard deviation: ${Math.round(100 * share)} % of the variance.`;
+  const less = left ? `${left} that ${left === 1 ? "does" : "do"} not vary left out, ` : "";
+  return (
+    `The plane shows the first two principal directions of ${d} columns${which}, ${less}each centred and divided ` +
+    `by its standard deviation: ${Math.round(100 * share)} % of the variance; rows that overlap in this plane may be ` +
+    "separable in all columns."
+  );
 }
 
 /** (v - mean)/deviation, or null where the column does not vary. */
@@ -42,8 +48,8 @@ function standardised(column) {
   return deviation > 1e-12 ? centred.map((v) => v / deviation) : null;
 }
 
-function score(columns, vectors, j, i) {
-  const s = columns.reduce((sum, column, k) => sum + column[i] * vectors[k][j], 0);
+function score(columns, axis, i) {
+  const s = axis ? columns.reduce((sum, column, k) => sum + column[i] * axis[k], 0) : 0;
   return Math.round(s * 1e4) / 1e4 + 0;
 }
 

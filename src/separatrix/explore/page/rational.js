@@ -1,4 +1,4 @@
-// Points of the plane with coordinates as the rational numbers that floats are: signs, and quotients rounded at the end.
+// Points of the plane, their coordinates the rational numbers that floats are: signs, and quotients rounded at the end.
 //
 // A sign is taken from floats where their error bound allows, and otherwise from whole numbers (BigInt) in units of a
 // power of two that all points of one question share: no answer depends on a tolerance.

@@ -13,7 +13,8 @@ export class Rows {
     let top = 0;
     for (let i = 0; i < this.n; i++) top = Math.max(top, hypotenuse(norm(this.X, i * this.d, this.d), this.bias));
     this.R = top;
-    this.scale = top === 0 || (1e-60 < top && top < 1e60) ? 1 : ldexp(1, Math.min(Math.max(exponentOf(top), -1021), 1023));
+    if (!Number.isFinite(top)) throw new Error("A point is farther from 0 than floats can hold; scale the points down.");
+    this.scale = top === 0 || (1e-60 < top && top < 1e60) ? 1 : powerNear(top);
     this.sign = Float64Array.from(y, (label) => label / this.scale);
   }
 
@@ -30,6 +31,11 @@ export class Rows {
   }
 }
 
+/** A power of two near `top`, that float64 can divide by. */
+function powerNear(top) {
+  return ldexp(1, Math.min(Math.max(exponentOf(top), -1021), 1023));
+}
+
 /** The smallest z_iᵀφ, for its sign; where products overflow or vanish, that of a φ of length about 1. */
 export function lowestSign(rows, phi) {
   const low = rows.lowest(phi);
@@ -38,7 +44,7 @@ export function lowestSign(rows, phi) {
   return rows.lowest(phi.map((x) => ldexp(x, -exponentOf(top))));
 }
 
-/** Brent's watch for an iterate that comes back bit for bit: the run then repeats itself for ever (walking/watch.py). */
+/** Brent's watch for an iterate that comes back bit for bit, after which a run repeats itself (walking/watch.py). */
 export class Watch {
   constructor(width) {
     this.mark = new Float64Array(width);

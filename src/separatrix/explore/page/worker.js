@@ -1,55 +1,53 @@
-// Answers messages {id, make: {...options of film}} with {id, progress} … {id, film}, a slice at a time; {cancel: id} ends one.
+// Films on demand: messages {id, make: options of film} are answered by {id, progress} … {id, film} or {id, error}.
+//
+// Work goes in slices, one film after the other in turn, and between two slices {cancel: id} is heard.
 
 import { film } from "./film.js";
+
+const PIECE = 30; // ms between two looks at the messages
 
 /**
  * Listen as a worker does.
  * @param {{addEventListener: Function, postMessage: Function}} port  a worker's own scope
  */
 export function serveFilms(port) {
-  const cancelled = new Set();
-  const jobs = [];
-  let busy = false;
+  const jobs = new Map(); // by id, the next one first
+  let waiting = false;
+
+  function later() {
+    if (waiting || jobs.size === 0) return;
+    waiting = true;
+    setTimeout(turn, 0);
+  }
 
   function turn() {
-    busy = true;
-    const job = jobs[0];
-    if (!job || cancelled.has(job.id)) {
-      if (job) cancelled.delete(jobs.shift().id);
-    } else answer(job);
-    if (jobs.length) setTimeout(turn, 0); // messages, such as {cancel}, come in between
-    else busy = false;
-  }
-
-  function answer(job) {
-    const until = Date.now() + 30;
+    waiting = false;
+    const [id, steps] = jobs.entries().next().value ?? [];
+    if (!steps) return;
+    jobs.delete(id);
     try {
-      for (;;) {
-        const { done, value } = job.steps.next();
-        if (done) {
-          jobs.shift();
-          port.postMessage({ id: job.id, film: value });
-          return;
-        }
-        if (Date.now() > until) {
-          port.postMessage({ id: job.id, progress: value });
-          return;
-        }
-      }
+      const { done, value } = piece(steps);
+      port.postMessage(done ? { id, film: value } : { id, progress: value });
+      if (!done) jobs.set(id, steps); // behind the others
     } catch (error) {
-      jobs.shift();
-      port.postMessage({ id: job.id, error: String(error.message) });
+      port.postMessage({ id, error: error.message });
     }
+    later();
   }
 
-  port.addEventListener("message", ({ data }) => {
-    if (data.cancel !== undefined && jobs.some((job) => job.id === data.cancel)) cancelled.add(data.cancel);
-    if (data.make === undefined) return;
-    jobs.push({ id: data.id, steps: film(data.make) });
-    if (!busy) setTimeout(turn, 0);
-    busy = true;
+  port.addEventListener("message", ({ data: { id, make, cancel } }) => {
+    if (make) jobs.set(id, film(make));
+    else jobs.delete(cancel);
+    later();
   });
 }
 
-const IN_WORKER = typeof WorkerGlobalScope !== "undefined" && globalThis instanceof WorkerGlobalScope;
-if (IN_WORKER) serveFilms(globalThis);
+/** What a film yields last within PIECE. */
+function piece(steps) {
+  const until = Date.now() + PIECE;
+  let found = steps.next();
+  while (!found.done && Date.now() < until) found = steps.next();
+  return found;
+}
+
+if (typeof WorkerGlobalScope !== "undefined" && globalThis instanceof WorkerGlobalScope) serveFilms(globalThis);
