@@ -110,12 +110,12 @@ export function twinOf({ method, gamma }) {
 
 /** One word on γ where it is not what it seems. */
 function hintOf({ method, gamma }) {
-  if (!takesGamma(method)) return "Perceptrons take no γ: their steps differ by a factor only, and no sign of a margin hangs on it.";
+  if (!takesGamma(method)) return "Perceptrons take no γ: it would make θ longer, and change no step.";
   if (gamma !== Infinity) return "";
   return `At γ = ∞ this is the ${runName({ method: limitOf(method) })}.`;
 }
 
-function mountMethod(store) {
+function mountMethod(store, beside) {
   const select = methodSelect("method", (method) => store.set({ method }));
   const about = element("span"), formula = element("code");
   const order = element("select", { id: "order" }, element("option", { value: "cyclic", text: "in turn" }), element("option", { value: "most-wrong", text: "the most wrong" }));
@@ -124,7 +124,7 @@ function mountMethod(store) {
   const gamma = gammaInput("Step size γ", "gamma", (value) => store.set({ gamma: value }));
   const hint = element("p", { class: "small soft" });
   const box = element("div", { class: "method" },
-    element("div", { class: "row" }, element("label", { htmlFor: "method", text: "Method" }), select),
+    element("div", { class: "row" }, element("label", { htmlFor: "method", text: "Method" }), select, ...beside),
     element("p", { class: "about small soft" }, about, formula), which, gamma.box, hint);
   return {
     box,
@@ -161,30 +161,31 @@ function mountCompare(store) {
   };
 }
 
-function mountRest(store) {
+function mountIntercept(store) {
   const tick = element("input", { type: "checkbox", id: "intercept" });
   tick.addEventListener("change", () => store.set({ intercept: tick.checked }));
+  const box = element("label", { class: "tick", title: "Without one the line goes through the origin." }, tick, " Intercept");
+  return { box, show: ({ intercept }) => (tick.checked = intercept) };
+}
+
+function mountBudget(store) {
   const most = element("select", { id: "budget" });
   most.addEventListener("change", () => store.set({ maxIter: Number(most.value) }));
-  const box = element("div", { class: "row rest" },
-    element("label", { class: "tick", title: "Without one the line goes through the origin." }, tick, " Intercept"),
-    element("span", { class: "row" }, element("label", { htmlFor: "budget", text: "At most" }), most));
   return {
-    box,
-    show({ intercept, maxIter }) {
-      tick.checked = intercept;
+    box: element("div", { class: "row budget" }, element("label", { htmlFor: "budget", text: "At most" }), most),
+    show({ maxIter }) {
       const choices = [...new Set([...BUDGETS, maxIter])].sort((a, b) => a - b);
-      if (most.children.length !== choices.length || !choices.includes(Number(most.value)) || Number(most.value) !== maxIter)
-        most.replaceChildren(...choices.map((value) => element("option", { value: String(value), text: `${value.toLocaleString("en")} iterations` })));
+      most.replaceChildren(...choices.map((value) => element("option", { value: String(value), text: `${value.toLocaleString("en")} steps` })));
       most.value = String(maxIter);
     },
   };
 }
 
 export function mountControls(place, { store }) {
-  const parts = [mountMethod(store), mountRest(store), mountCompare(store)];
-  const [method, rest, second] = parts.map(({ box }) => box);
-  place.append(method, element("div", { class: "beside" }, rest, second));
+  const intercept = mountIntercept(store), budget = mountBudget(store);
+  const parts = [mountMethod(store, [intercept.box, budget.box]), mountCompare(store)];
+  place.append(...parts.map(({ box }) => box));
+  parts.push(intercept, budget);
   const show = () => parts.forEach((part) => part.show(store.get()));
   store.subscribe((state, changed) => {
     if (["method", "gamma", "order", "intercept", "compare", "maxIter"].some((key) => changed.has(key))) show();

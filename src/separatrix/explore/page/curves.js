@@ -1,7 +1,7 @@
 // Errors, loss and gradient norm over the iterations: three panels above one axis, and a cursor that scrubs.
 
 import { element, painter, palette, shown } from "./dom.js";
-import { iterateAt, runName } from "./player.js";
+import { iterateAt } from "./player.js";
 import { ticksOf } from "./view.js";
 
 const PANELS = [
@@ -9,7 +9,7 @@ const PANELS = [
   { key: "loss", kind: "size" },
   { key: "gradNorm", kind: "size" },
 ];
-const LEFT = 46, RIGHT = 12, TOP = 16, HEAD = 20, FOOT = 34;
+const LEFT = 46, RIGHT = 12, TOP = 16, HEAD = 20, FOOT = 22;
 const LONG = 300; // iterations: more need a logarithmic axis
 const DOTS_UP_TO = 40; // iterations: fewer are shown one by one
 const DEEPEST = 1e-9; // of the largest value: a logarithmic axis goes no lower, since a loss may become 0
@@ -34,9 +34,15 @@ function scaleBetween(low, high, kind, room) {
   return { at: (v) => Math.max(0, (Math.log(Math.max(v, low)) - bottom) / span), marks: powersOfTen(low, high, most) };
 }
 
-/** The scale of time: every iteration as wide as the other, or log(1 + t) where there are many. */
-export function timeScale(end, room) {
-  return scaleBetween(0, Math.max(1, end), end > LONG ? "log1p" : "linear", room);
+/** Whether time is drawn as log(1 + t): where there are many iterations, or one run is far shorter than the other. */
+function logarithmic({ end, films: { a, b } }) {
+  const shorter = a && b ? Math.min(...[a, b].map(({ t }) => t[t.length - 1])) : end;
+  return end > LONG || (end > 20 && end > 5 * shorter);
+}
+
+/** The scale of time: every iteration as wide as the other, or log(1 + t). */
+function timeScale(player, room) {
+  return scaleBetween(0, Math.max(1, player.end), logarithmic(player) ? "log1p" : "linear", room);
 }
 
 function valueScale(kind, films, key, room) {
@@ -91,7 +97,9 @@ function drawAxes(context, box, scale, time, last) {
   for (const t of time.marks) {
     const x = box.left + time.at(t) * box.width;
     stroke(context, x, box.bottom, x, box.bottom + (last ? 4 : 0));
-    if (last) context.fillText(shown(t, 2), x, box.bottom + 6);
+    if (!last) continue;
+    const text = shown(t, 2), half = context.measureText(text).width / 2;
+    context.fillText(text, Math.min(x, box.right + RIGHT - half), box.bottom + 6);
   }
 }
 
@@ -126,7 +134,7 @@ function drawCurves(context, width, height, player) {
   const { a, b } = player.films, ink = palette();
   if (!a) return;
   const runs = b ? [["b", b], ["a", a]] : [["a", a]];
-  const each = (height - FOOT - TOP) / PANELS.length, time = timeScale(player.end, (width - LEFT) / 70);
+  const each = (height - FOOT - TOP) / PANELS.length, time = timeScale(player, (width - LEFT) / 70);
   const xOf = (t) => LEFT + time.at(t) * (width - LEFT - RIGHT);
   xOf.middle = width / 2;
   context.font = "12px system-ui, sans-serif";
@@ -139,7 +147,7 @@ function drawCurves(context, width, height, player) {
     context.fillStyle = ink.ink;
     context.textAlign = "left";
     context.textBaseline = "bottom";
-    context.fillText(titleOf(key, a, b), box.left - LEFT + 4, box.bottom - box.height - 5);
+    context.fillText(titleOf(key, a, b), box.left, box.bottom - box.height - 4);
     for (const [role, one] of runs) {
       styled(context, role, ink);
       trace(context, one, key, place);
@@ -156,10 +164,6 @@ function drawCurves(context, width, height, player) {
   drawSeparation(context, a, ink["run-a"], TOP, bottom, xOf, b ? "A " : "");
   context.strokeStyle = ink.ink;
   stroke(context, xOf(player.cursor()), TOP, xOf(player.cursor()), bottom);
-  context.fillStyle = ink.soft;
-  context.textAlign = "center";
-  context.textBaseline = "bottom";
-  context.fillText(player.end > LONG ? "iteration t (logarithmic)" : "iteration t", LEFT + (width - LEFT - RIGHT) / 2, height - 1);
 }
 
 /** The sentence a screen reader says at the cursor. */
@@ -184,13 +188,13 @@ export function scrubByKey(event, player) {
 }
 
 export function mountCurves(place, { store, player }) {
-  const keyA = element("span", { class: "run run-a" }), keyB = element("span", { class: "run run-b" });
+  const title = element("h2"), key = element("p", { class: "key" }, element("span", { class: "run run-a", text: "A" }), element("span", { class: "run run-b", text: "B" }));
   const canvas = element("canvas", { class: "curves", role: "slider", tabIndex: 0, "aria-label": "Iteration, in the curves", "aria-valuemin": "0" });
   const redraw = painter(canvas, (context, width, height) => drawCurves(context, width, height, player));
-  place.append(element("h2", { text: "Over the iterations" }), element("p", { class: "key" }, keyA, keyB), canvas);
+  place.append(element("div", { class: "row" }, title, key), canvas);
 
   function scrub(event) {
-    const box = canvas.getBoundingClientRect(), time = timeScale(player.end, 5);
+    const box = canvas.getBoundingClientRect(), time = timeScale(player, 5);
     const share = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
     let best = 0, grid = player.grid;
     for (let k = 1; k < grid.length; k++) if (Math.abs(time.at(grid[k]) - share) < Math.abs(time.at(grid[best]) - share)) best = k;
@@ -206,10 +210,8 @@ export function mountCurves(place, { store, player }) {
   canvas.addEventListener("keydown", (event) => scrubByKey(event, player));
 
   function update() {
-    const { a, b } = player.films;
-    keyA.textContent = a ? `${b ? "A: " : ""}${runName(a.asked)}` : "";
-    keyB.textContent = b ? `B: ${runName(b.asked)}` : "";
-    keyB.hidden = !b;
+    title.textContent = logarithmic(player) ? "Over the iterations (log)" : "Over the iterations";
+    key.hidden = !player.films.b;
     canvas.setAttribute("aria-valuemax", player.end);
     canvas.setAttribute("aria-valuenow", player.cursor());
     canvas.setAttribute("aria-valuetext", spoken(player));

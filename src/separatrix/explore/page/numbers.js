@@ -11,13 +11,13 @@ export function counted(count, one, many = `${one}s`) {
 }
 
 const PROOFS = {
-  "same point": "one spot has points of either class",
-  "point on segment": "a point lies between two of the other class",
-  "crossing segments": "the segments between two points of each class cross",
-  "point in triangle": "a point lies within three of the other class",
-  "opposite directions": "seen from the origin, through which the line must go, they pull in opposite directions",
-  "triangle around 0": "whatever line goes through the origin, one of them is wrong",
-  "zero row": "the point at the origin is on every line through it",
+  "same point": "One spot has points of either class",
+  "point on segment": "A point lies between two of the other class",
+  "crossing segments": "The segments between two points of each class cross",
+  "point in triangle": "A point lies within three of the other class",
+  "opposite directions": "Seen from the origin, through which the line must go, they pull in opposite directions",
+  "triangle around 0": "Whatever line goes through the origin, one of them is wrong",
+  "zero row": "The point at the origin is on every line through it",
 };
 
 /**
@@ -64,14 +64,14 @@ function rowsOfTable(films) {
     [loss, (film, k) => shown(film.loss[k])],
     ["gradient norm", (film, k) => shown(film.gradNorm[k])],
     ["smallest margin", (film, k) => shown(film.minMargin[k])],
-    ["angle to the widest margin", (film, k) => (Number.isNaN(film.angle[k]) ? "–" : `${shown(film.angle[k] * DEGREES)}°`)],
+    [`angle to the widest margin${a.asked.intercept ? ", offset included" : ""}`, (film, k) => (Number.isNaN(film.angle[k]) ? "–" : `${shown(film.angle[k] * DEGREES)}°`)],
     ["‖θ‖/γ", (film, k) => shown(Math.hypot(...film.phi.map((values) => values[k])))],
-    ["θ/γ", (film, k) => `(${film.phi.map((values) => shown(values[k])).join(", ")})`],
+    ["θ/γ", (film, k) => `(${film.phi.map((values) => shown(values[k], 3)).join(", ")})`],
   ];
 }
 
 function drawTable(table, films, t) {
-  const names = films.map((film, k) => (films.length > 1 ? `${"AB"[k]}: ${runName(film.asked)}` : runName(film.asked)));
+  const names = films.length > 1 ? ["A", "B"] : [runName(films[0].asked)];
   const places = films.map((film) => iterateAt(film, t).index), rows = rowsOfTable(films);
   const wanted = [names, ...rows.map(([name, say]) => [name, ...films.map((film, k) => say(film, places[k]))])];
   if (table.rows.length !== wanted.length || table.rows[0].cells.length !== films.length + 1) build(table, films.length, rows.length);
@@ -98,7 +98,7 @@ function drawCounts(list, films, rows) {
   list.replaceChildren(...films.map((film, k) => {
     const { name, count, allowed, share } = countOf(film, rows);
     const meter = share <= 1 ? element("span", { class: "share", "aria-hidden": "true" }, element("span", { style: { width: `${Math.max(0.5, 100 * share)}%` } })) : null;
-    return element("li", { class: `run run-${"ab"[k]}` }, element("span", {}, element("b", { text: name }), ` ${count}${allowed}`), meter);
+    return element("li", { class: `run run-${"ab"[k]}` }, element("span", {}, element("b", { text: films.length > 1 ? `${"AB"[k]}: ${name}` : name }), ` ${count}${allowed}`), meter);
   }));
 }
 

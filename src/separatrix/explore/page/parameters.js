@@ -2,11 +2,12 @@
 
 import { element, painter, palette, shown } from "./dom.js";
 import { hull } from "./exact.js";
+import { shortened } from "./paint.js";
 import { iterateAt, limitOf, runName } from "./player.js";
 import { ticksOf } from "./view.js";
 
 const ZOOM = 1.25; // the window's size is a power of it, so that it holds still while a point is dragged
-const EDGE = 1.12; // room around the paths
+const EDGE = 1.25; // room around the paths
 const MARKED_UP_TO = 60; // iterates: fewer are shown one by one
 
 /**
@@ -32,28 +33,23 @@ export function coneOf(points, intercept, decision) {
   return [middle + high - Math.PI / 2, middle + low + Math.PI / 2];
 }
 
-/** The square window that has the origin and these paths inside, in steps so that it does not tremble. */
-function windowAround(films) {
+/** From the plane of θ/γ to the canvas, with the origin and all these paths in the window; its size goes in steps. */
+function viewOf(films, width, height) {
   let [left, right, low, high] = [0, 0, 0, 0];
   for (const { phi: [xs, ys] } of films) {
     for (const x of xs) [left, right] = [Math.min(left, x), Math.max(right, x)];
     for (const y of ys) [low, high] = [Math.min(low, y), Math.max(high, y)];
   }
-  const extent = Math.max(right - left, high - low) * EDGE || 1;
-  const span = ZOOM ** Math.ceil(Math.log(extent) / Math.log(ZOOM)), step = span / 16;
-  return { x: Math.round((left + right) / 2 / step) * step, y: Math.round((low + high) / 2 / step) * step, span };
-}
-
-/** From the plane of θ/γ to the canvas. */
-function viewOf(films, width, height) {
-  const { x, y, span } = windowAround(films), size = Math.min(width, height) / span;
+  const need = Math.max((right - left) / width, (high - low) / height) * EDGE || 1 / Math.min(width, height);
+  const unit = ZOOM ** Math.ceil(Math.log(need) / Math.log(ZOOM)); // of θ/γ in a pixel
+  const [x, y] = [left + right, low + high].map((sum) => Math.round(sum / 2 / unit / 20) * unit * 20);
   return {
-    at: (u, v) => [width / 2 + (u - x) * size, height / 2 - (v - y) * size],
-    left: x - width / 2 / size, right: x + width / 2 / size, low: y - height / 2 / size, high: y + height / 2 / size,
+    at: (u, v) => [width / 2 + (u - x) / unit, height / 2 - (v - y) / unit],
+    left: x - width / 2 * unit, right: x + width / 2 * unit, low: y - height / 2 * unit, high: y + height / 2 * unit,
   };
 }
 
-function drawGrid(context, view, width, height, names) {
+function drawGrid(context, view, width, height) {
   const ink = palette();
   context.font = "12px system-ui, sans-serif";
   context.lineWidth = 1;
@@ -71,11 +67,16 @@ function drawGrid(context, view, width, height, names) {
     rule(context, v === 0 ? ink.axis : ink.grid, 0, y, width, y);
     if (y > 30 && y < height - 24) label(context, ink, shown(v), 4, y);
   }
+}
+
+function drawNames(context, width, height, names) {
+  const ink = palette();
+  context.textAlign = "left";
   context.textBaseline = "top";
-  label(context, ink, `↑ weight of ${names.y}`, 4, 4);
+  label(context, ink, shortened(context, `↑ weight of ${names.y}`, width - 8), 4, 4);
   context.textAlign = "right";
   context.textBaseline = "bottom";
-  label(context, ink, `weight of ${names.x} →`, width - 4, height - 20);
+  label(context, ink, `${shortened(context, `weight of ${names.x}`, width - 30)} →`, width - 4, height - 20);
 }
 
 function rule(context, colour, x1, y1, x2, y2) {
@@ -87,6 +88,11 @@ function rule(context, colour, x1, y1, x2, y2) {
 }
 
 function label(context, ink, text, x, y) {
+  context.strokeStyle = ink.paper; // a halo, so that it can be read over paths
+  context.lineWidth = 3;
+  context.lineJoin = "round";
+  context.strokeText(text, x, y);
+  context.lineWidth = 1;
   context.fillStyle = ink.soft;
   context.fillText(text, x, y);
 }
@@ -100,16 +106,16 @@ function drawCone(context, view, [from, to], reach) {
   context.fill();
 }
 
-function drawPath(context, view, film, upTo, colour, { dash = [], wide = 2, dots = true } = {}) {
-  const [xs, ys] = film.phi;
+function drawPath(context, view, film, upTo, colour, { dash = [], wide = 2 } = {}) {
+  const [xs, ys] = film.phi, few = film.t.length <= MARKED_UP_TO;
   context.strokeStyle = context.fillStyle = colour;
-  context.setLineDash(dash);
-  context.lineWidth = wide;
+  context.setLineDash(few || film.t.length < 400 ? dash : []); // dashes along a long tangle take a browser tens of milliseconds
+  context.lineWidth = few ? wide : Math.min(wide, 1.5);
   context.beginPath();
   for (let k = 0; k <= upTo; k++) context.lineTo(...view.at(xs[k], ys[k]));
   context.stroke();
   context.setLineDash([]);
-  if (dots && film.t.length <= MARKED_UP_TO) for (let k = 0; k <= upTo; k++) drawDot(context, view.at(xs[k], ys[k]), 2.5);
+  if (few) for (let k = 0; k <= upTo; k++) drawDot(context, view.at(xs[k], ys[k]), 2.5);
 }
 
 function drawDot(context, [x, y], radius) {
@@ -134,8 +140,8 @@ function drawParameters(context, width, height, { store, player }, cone) {
   if (!a) return;
   const view = viewOf([a, b, limit].filter(Boolean), width, height), t = player.cursor();
   if (cone) drawCone(context, view, cone, 4 * (width + height) + 1e3);
-  drawGrid(context, view, width, height, state.names);
-  if (limit) drawPath(context, view, limit, limit.t.length - 1, ink.soft, { dash: [2, 3], wide: 1.5, dots: limit.t.length <= MARKED_UP_TO });
+  drawGrid(context, view, width, height);
+  if (limit) drawPath(context, view, limit, limit.t.length - 1, ink.soft, { dash: [2, 3], wide: 1.5 });
   for (const [role, one] of [["b", b], ["a", a]]) {
     if (!one) continue;
     const colour = ink[`run-${role}`], dash = role === "b" ? [6, 4] : [];
@@ -148,6 +154,7 @@ function drawParameters(context, width, height, { store, player }, cone) {
   drawIterate(context, view, a, t, ink["run-a"]);
   context.fillStyle = ink.ink;
   drawDot(context, view.at(0, 0), 3);
+  drawNames(context, width, height, state.names);
 }
 
 /** What the picture shows, in words. */
@@ -159,11 +166,11 @@ function described(state, player, cone) {
   return `θ/γ at iteration ${shown(player.cursor())} is (${at(a)})${b ? `, of run B (${at(b)})` : ""}; ${width}.`;
 }
 
-function captionOf(state, player) {
+function captionOf(state, player, cone) {
   const { a, limit } = player.films;
-  const cone = state.intercept ? "Shaded: weights that separate with some offset." : "Shaded: all θ that separate.";
-  const behind = a && limit ? ` Dotted: ${runName({ method: limitOf(a.asked.method), gamma: Infinity })}, where γ → ∞ leads.` : "";
-  return `Each point here is a line there, whose normal is the arrow. ${cone}${behind}`;
+  const shaded = !cone ? "None separates." : state.intercept ? "Shaded: separators, for some offset." : "Shaded: all separators.";
+  const behind = a && limit ? ` Dotted: γ = ∞, the ${runName({ method: limitOf(a.asked.method) })}.` : "";
+  return `Each point is a line, and the arrow its normal. ${shaded}${behind}`;
 }
 
 export function mountParameters(place, { store, player }) {
@@ -176,7 +183,7 @@ export function mountParameters(place, { store, player }) {
     const state = store.get();
     if (reason === "decision") cone = coneOf(state.points, state.intercept, player.decision);
     canvas.setAttribute("aria-label", described(state, player, cone));
-    const text = captionOf(state, player);
+    const text = captionOf(state, player, cone);
     if (caption.textContent !== text) caption.textContent = text;
     redraw();
   }

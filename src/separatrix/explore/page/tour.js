@@ -105,11 +105,11 @@ export function mountTour(place, { store, player }) {
   let from = null, seen = null; // what had the focus before; the step shown
   const go = (tour) => goTo(store, tour);
   const parts = partsOf(go), title = element("h2", { tabIndex: -1, id: "tour-title" }), count = element("span", { class: "soft small" });
-  const says = element("p"), look = element("p", { class: "look" }), done = element("p", { class: "done", role: "status" });
+  const says = element("p"), look = element("p", { class: "look" }), done = element("p", { class: "done" });
   const back = element("button", { type: "button", text: "Back", on: { click: () => go(seen - 1) } });
   const next = element("button", { type: "button", class: "primary", on: { click: () => (seen + 1 < STEPS.length ? go(seen + 1) : leave(true)) } });
   const out = element("button", { type: "button", class: "quiet", on: { click: () => leave(false) } });
-  place.append(element("div", { class: "row" }, parts.box, count, out), title, element("div", { class: "texts" }, says, look, done), element("div", { class: "row" }, back, next));
+  place.append(element("div", { class: "row" }, title, parts.box, count, out), element("div", { class: "texts" }, says, look), done, element("div", { class: "row go" }, back, next));
   place.addEventListener("keydown", (event) => event.key === "Escape" && leave(false));
 
   /** Back to what there was before the tour; `stay` keeps what there is. */
