@@ -66,7 +66,7 @@ export function fromFragment(text) {
     if (parts.get("v") !== "1") throw new Error("it was made by another version of this page");
     return { patch: { ...dataIn(parts), ...runIn(parts) }, sentence: null };
   } catch (error) {
-    return { patch: null, sentence: `This link could not be read (${error.message}), so the page starts afresh.` };
+    return { patch: null, sentence: `This link could not be read: ${error.message}.` };
   }
 }
 

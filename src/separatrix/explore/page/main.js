@@ -61,10 +61,9 @@ function followInUrl(store) {
     clearTimeout(timer);
     timer = setTimeout(() => {
       const fragment = `#${toFragment(store.get())}`;
-      if (fragment.length > LONGEST) return;
-      written = fragment;
+      written = fragment.length > LONGEST ? "" : fragment; // rather none than an old one
       try {
-        history.replaceState(null, "", fragment);
+        history.replaceState(null, "", written || location.pathname + location.search);
       } catch { /* pages inside other pages may have no address of their own */ }
     }, QUIET);
   });

@@ -28,6 +28,8 @@ export function sceneOf(state, player, view) {
   const { decision } = player;
   const widest = decision?.separable && state.widest ? widestMarks(state, decision, view) : [];
   const proof = decision && !decision.separable && state.proof ? proofMarks(state, decision, view) : [];
+  const dots = pointMarks(state, a, view);
+  const shownToo = { wrong: dots.some(({ stroke }) => stroke === "wrong"), widest: widest.length > 0, proof: proof.length > 0 };
   return [
     ...(a ? sides(a, view) : []),
     ...axisMarks(view),
@@ -35,10 +37,10 @@ export function sceneOf(state, player, view) {
     ...widest.filter(({ is }) => is === "path"),
     ...(b ? lineMarks(b, view, "run-b", [9, 6], "B") : []),
     ...(a ? lineMarks(a, view, "run-a", null, b ? "A" : null) : []),
-    ...pointMarks(state, a, view),
+    ...dots,
     ...widest.filter(({ is }) => is === "circle"),
     ...proof,
-    ...words(state, a, view, player),
+    ...words(state, a, view, player, shownToo),
   ];
 }
 
@@ -76,7 +78,7 @@ function axisMarks(view) {
   for (const y of ticksOf(y0, y1, height)) {
     const [, py] = toScreen(view, 0, y);
     marks.push({ is: "path", at: [[0, py], [width, py]], stroke: y === 0 ? "axis" : "grid", width: 1 });
-    if (py > 40 && py < height - 24) marks.push({ is: "text", at: [[6, py + 4]], text: shown(y, 6), anchor: "start", size: 11, fill: "soft" });
+    if (py > 26 && py < height - 24) marks.push({ is: "text", at: [[6, py + 4]], text: shown(y, 6), anchor: "start", size: 11, fill: "soft" });
   }
   return marks;
 }
@@ -134,7 +136,10 @@ function proofMarks({ points, intercept }, { proof }, view) {
   for (const group of groups) {
     if (group.length > 1) marks.push({ is: "path", at: group.map(place), stroke: "proof", width: 2.5, closed: group.length > 2 });
   }
-  for (const point of chosen) marks.push({ is: "circle", at: [toScreen(view, point.x, point.y)], r: 14, stroke: "proof", width: 2.5 });
+  for (const point of chosen) {
+    const [x, y] = toScreen(view, point.x, point.y); // a diamond: rings are wrong points
+    marks.push({ is: "path", at: [[x, y - 17], [x + 17, y], [x, y + 17], [x - 17, y]], closed: true, stroke: "proof", width: 2.5 });
+  }
   return marks;
 }
 
@@ -175,7 +180,7 @@ function pointMarks({ points }, a, view) {
     const [x, y] = toScreen(view, point.x, point.y);
     if (x < -r || y < -r || x > view.width + r || y > view.height + r) return;
     marks.push(shapeOf(point.label, x, y, r));
-    if (a && marginOf(a.w, point) <= 0) marks.push({ is: "circle", at: [[x, y]], r: r + 3.5, stroke: "wrong", width: 1.8 });
+    if (a && marginOf(a.w, point) <= 0) marks.push({ is: "circle", at: [[x, y]], r: 1.3 * r + 1.5, stroke: "wrong", width: r < 4 ? 1.1 : 1.8 });
     const { count } = heaps[i];
     if (count > 1) counts.push({ is: "text", at: [[x + r + LABEL_GAP, y + 4]], text: `×${count}`, count, anchor: "start", size: 12, fill: "ink" });
   });
@@ -210,17 +215,32 @@ function heapsOf(points) {
   return heaps;
 }
 
-function words(state, a, view, player) {
+function words(state, a, view, player, shownToo) {
   const { names, points } = state;
   const half = view.width / 2 - 20;
   const marks = [
-    shapeOf(1, 15, 15, 5.5), { is: "text", at: [[26, 19]], text: names.plus, anchor: "start", size: 12.5, fill: "plus-ink", most: half - 60 },
-    shapeOf(-1, 15, 34, 5.5), { is: "text", at: [[26, 38]], text: names.minus, anchor: "start", size: 12.5, fill: "minus-ink", most: half - 60 },
+    { is: "text", at: [[8, 18]], text: `↑ ${names.y}`, anchor: "start", size: 12, fill: "soft", most: half },
     { is: "text", at: [[view.width - 8, view.height - 22]], text: `${names.x} →`, anchor: "end", size: 12, fill: "soft", most: half },
-    { is: "text", at: [[8, 60]], text: `↑ ${names.y}`, anchor: "start", size: 12, fill: "soft", most: half },
+    ...legend(names, half - 40, shownToo),
   ];
   const said = remark(points, a, view, player);
   return said ? [...marks, { is: "text", at: [[view.width / 2, view.height - 40]], text: said, anchor: "middle", size: 13, fill: "ink", most: view.width - 24 }] : marks;
+}
+
+/** What the shapes, rings and lines mean, as far as they are there. */
+function legend(names, most, { wrong, widest, proof }) {
+  const [x, r] = [15, 5.5];
+  const rows = [
+    { mark: (y) => shapeOf(1, x, y, r), text: names.plus, fill: "plus-ink" },
+    { mark: (y) => shapeOf(-1, x, y, r), text: names.minus, fill: "minus-ink" },
+    wrong && { mark: (y) => ({ is: "circle", at: [[x, y]], r, stroke: "wrong", width: 1.8 }), text: "on the wrong side", fill: "soft" },
+    widest && { mark: (y) => ({ is: "path", at: [[x - 7, y], [x + 7, y]], stroke: "widest", width: 2 }), text: "widest margin", fill: "soft" },
+    proof && { mark: (y) => ({ is: "path", at: [[x - 7, y], [x + 7, y]], stroke: "proof", width: 2.5 }), text: "why no line will do", fill: "soft" },
+  ].filter(Boolean);
+  return rows.flatMap(({ mark, text, fill }, k) => {
+    const y = 37 + 19 * k;
+    return [mark(y), { is: "text", at: [[x + 11, y + 4]], text, anchor: "start", size: 12.5, fill, most }];
+  });
 }
 
 function remark(points, a, view, player) {
