@@ -141,7 +141,9 @@ function drawParameters(context, width, height, { store, player }, cone) {
   const view = viewOf([a, b, limit].filter(Boolean), width, height), t = player.cursor();
   if (cone) drawCone(context, view, cone, 4 * (width + height) + 1e3);
   drawGrid(context, view, width, height);
+  context.globalAlpha = limit && limit.t.length < 400 ? 1 : 0.35; // a tangle is a backdrop
   if (limit) drawPath(context, view, limit, limit.t.length - 1, ink.soft, { dash: [2, 3], wide: 1.5 });
+  context.globalAlpha = 1;
   for (const [role, one] of [["b", b], ["a", a]]) {
     if (!one) continue;
     const colour = ink[`run-${role}`], dash = role === "b" ? [6, 4] : [];

@@ -14,7 +14,7 @@ const FLOWERS = { data: "iris-setosa" }, ONE_AGAINST_ALL = { data: "worst-case",
 export const STEPS = [
   {
     part: "Large steps", title: "Small steps creep", counts: [136],
-    says: "Two kinds of iris, and one line. At each step of gradient descent every flower pulls the line to its own right side, the more the wronger it is.",
+    says: "150 irises, setosa and other kinds, and one line. At each step of gradient descent every flower pulls the line to its own right side, the more the wronger it is.",
     look: "Press play. With the step size γ = 0.1 the curves fall smoothly, and it takes 136 iterations until no flower is wrong.",
     set: { ...FLOWERS, method: "lr-gd", gamma: 0.1, t: 0 },
   },
@@ -65,7 +65,7 @@ export const STEPS = [
   {
     part: "Break it", title: "Your turn: break it",
     says: "All of this takes for granted that some line separates the two classes. These two clouds are well apart.",
-    look: "Drag one single point so that no line will do. (With the keyboard: arrow keys in the plane choose and move points.)",
+    look: "Drag one single point so that no line will do. (By keyboard: in the plane, Page Down chooses a point and arrows move it.)",
     set: { data: "blobs", method: "lr-gd", gamma: 10, t: null, widest: true },
     goal: ({ state, player }) => player.decision?.separable === false && brokenBy(state, player.decision.proof),
   },
@@ -74,7 +74,7 @@ export const STEPS = [
 /** What to say when the points cannot be separated any more. */
 function brokenBy({ points }, { indices }) {
   const spots = indices.map((i) => `(${points[i].x}, ${points[i].y})`).join(", ");
-  return `Done: no line separates them now, and ${counted(indices.length, "point")} prove it: ${spots}. You see them marked in the plane. No method will ever stop on its own: drag the point back and the runs end again.`;
+  return `Done: no line separates them now, and ${counted(indices.length, "point")} prove it: ${spots}. They are marked in the plane. No step size and no method would help.`;
 }
 
 /** What a step sets: its data made, and all that it does not speak of as on a fresh page. */
@@ -102,6 +102,7 @@ function partsOf(go) {
 
 export function mountTour(place, { store, player }) {
   let free = store.get().tour === null ? store.get() : null; // the last state outside of the tour
+  let held = false; // a pointer is down: nothing may move under it
   let from = null, seen = null; // what had the focus before; the step shown
   const go = (tour) => goTo(store, tour);
   const parts = partsOf(go), title = element("h2", { tabIndex: -1, id: "tour-title" }), count = element("span", { class: "soft small" });
@@ -130,7 +131,7 @@ export function mountTour(place, { store, player }) {
   }
   /** What to say once a step's goal is reached; "break it" follows the points further. */
   function checkGoal() {
-    if (seen === null) return;
+    if (seen === null || held) return;
     const { goal, part } = STEPS[seen], words = goal?.({ state: store.get(), player }) || "";
     if (words === done.textContent || (!words && part !== "Break it")) return;
     if (words && !done.textContent) announce(words);
@@ -148,6 +149,12 @@ export function mountTour(place, { store, player }) {
     title.focus();
     if (changed.size === 1) goTo(store, seen); // somebody asked for the tour alone
   }
+  function hold(down) {
+    held = down;
+    checkGoal();
+  }
+  addEventListener("pointerdown", () => hold(true), true);
+  for (const type of ["pointerup", "pointercancel"]) addEventListener(type, () => hold(false), true);
   store.subscribe(watch);
   player.subscribe(({ reason }) => (reason === "decision" || reason === "cursor") && checkGoal());
   if (free === null) watch(store.get(), new Set(["tour", "points"]));

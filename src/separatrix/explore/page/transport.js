@@ -33,7 +33,7 @@ function iconButton(name, title, press) {
 /** What the run has come to at the end of its film. */
 export function endingOf(film) {
   if (film.separatedAt >= 0) return "";
-  if (film.status === "cycle") return film.period === 1 ? "has come to rest, and points are wrong" : `goes round for ever, every ${shown(film.period)} iterations`;
+  if (film.status === "cycle") return film.period === 1 ? "at rest, with wrong points" : `goes round for ever, every ${shown(film.period)} iterations`;
   if (film.status === "rounded") return "right only within rounding";
   return `still wrong after ${shown(film.t[film.t.length - 1])}`;
 }
