@@ -63,7 +63,11 @@ def test_what_the_tour_tells_of_the_irises_is_true(steps: dict[str, Any]) -> Non
 def test_what_the_tour_tells_of_two_samples_is_true(steps: dict[str, Any]) -> None:
     run = walked(steps["Right before the goal the loss is worst"], iterates=True)
     assert run.iterates.tolist() == [[0, 0], [0.5, 0.75], pytest.approx([1, 0.25], rel=1e-9)]
-    assert run.trace["loss"] == pytest.approx([0.69, 12.5, 1e-33], rel=0.4) and run.trace["errors"].tolist() == [2, 1, 0]
+    assert run.trace["loss"] == pytest.approx([0.69, 12.5, 1e-33], rel=0.4) and run.trace["errors"].tolist() == [
+        2,
+        1,
+        0,
+    ]
     assert run.trace["grad_norm"][1] == pytest.approx(0.71, abs=0.005)
 
 
