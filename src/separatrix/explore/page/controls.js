@@ -16,8 +16,10 @@ const LAST = GAMMAS.length - 1;
 const END = LAST + GAP; // where ∞ stands
 
 const ABOUT = {
-  "lr-gd": ["Logistic regression by gradient descent: every point pulls, the more the wronger it is.", "φ⁺ = φ + (1/n) Σ wᵢ zᵢ,  wᵢ = 1/(1 + exp(γ mᵢ))"],
-  "normalized-lr-gd": ["The same pull, divided by the sum of the weights instead of n.", "φ⁺ = φ + Σ wᵢ zᵢ / Σ wᵢ,  wᵢ = 1/(1 + exp(γ mᵢ))"],
+  "lr-gd": ["Logistic regression by gradient descent: every point pulls, the more the wronger it is.",
+    "φ⁺ = φ + (1/n) Σ wᵢ zᵢ,  wᵢ = 1/(1 + exp(γ mᵢ))"],
+  "normalized-lr-gd": ["The same pull, divided by the sum of the weights instead of n.",
+    "φ⁺ = φ + Σ wᵢ zᵢ / Σ wᵢ,  wᵢ = 1/(1 + exp(γ mᵢ))"],
   "batch-perceptron": ["All wrong points pull, each as much as the other.", "φ⁺ = φ + (1/n) Σ zᵢ over the wrong points, mᵢ ≤ 0"],
   "normalized-batch-perceptron": ["To the mean of the wrong points.", "φ⁺ = φ + the mean of zᵢ over the wrong points, mᵢ ≤ 0"],
   perceptron: ["One wrong point at a time (Rosenblatt 1958).", "φ⁺ = φ + zⱼ for one wrong point j"],
@@ -54,8 +56,12 @@ function placeByKey(key, place) {
 
 /** A slider with a field beside it. `set` gets each new γ. */
 function gammaInput(name, id, set) {
-  const slider = element("input", { type: "range", min: "0", max: String(END), step: "1", "aria-label": `${name} on a logarithmic scale up to ∞`, class: "gamma" });
-  const field = element("input", { type: "text", id, class: "tabular", size: 7, autocomplete: "off", spellcheck: false, "aria-describedby": `${id}-wrong` });
+  const slider = element("input", {
+    type: "range", class: "gamma", min: "0", max: String(END), step: "1", "aria-label": `${name} on a logarithmic scale up to ∞`,
+  });
+  const field = element("input", {
+    type: "text", id, class: "tabular", size: 7, autocomplete: "off", spellcheck: false, "aria-describedby": `${id}-wrong`,
+  });
   const wrong = element("p", { class: "fault small", id: `${id}-wrong`, role: "alert" });
   const marks = element("div", { class: "marks small soft", "aria-hidden": "true" }, ...[-3, -1, 1, 3, 5].map((power) =>
     mark((power - LOWEST) * PER_DECADE, gammaText(Number(`1e${power}`)))), mark(END, "∞"));
@@ -75,7 +81,8 @@ function gammaInput(name, id, set) {
     if (!bad) set(gamma);
   });
   const label = element("label", { text: name, htmlFor: id });
-  const box = element("div", { class: "step-size" }, element("div", { class: "row" }, label, field), element("div", { class: "scale" }, slider, marks), wrong);
+  const box = element("div", { class: "step-size" },
+    element("div", { class: "row" }, label, field), element("div", { class: "scale" }, slider, marks), wrong);
   return {
     box,
     show(gamma, disabled) {
@@ -108,21 +115,23 @@ export function twinOf({ method, gamma }) {
   return { method: twin, gamma };
 }
 
-/** One word on γ where it is not what it seems. */
-function hintOf({ method, gamma }) {
-  if (!takesGamma(method)) return "Perceptrons take no γ: it would make θ longer, and change no step.";
-  if (gamma !== Infinity) return "";
-  return `At γ = ∞ this is the ${runName({ method: limitOf(method) })}.`;
+/** What the method does, in a sentence and as a formula; at γ = ∞ what it is then. */
+function aboutOf({ method, gamma }) {
+  const limit = limitOf(method);
+  if (gamma !== Infinity || limit === method) return ABOUT[method];
+  const [sentence, formula] = ABOUT[limit];
+  return [`At γ = ∞ this is the ${runName({ method: limit })}. ${sentence}`, formula];
 }
 
 function mountMethod(store, beside) {
   const select = methodSelect("method", (method) => store.set({ method }));
   const about = element("span"), formula = element("code");
-  const order = element("select", { id: "order" }, element("option", { value: "cyclic", text: "in turn" }), element("option", { value: "most-wrong", text: "the most wrong" }));
+  const order = element("select", { id: "order" },
+    element("option", { value: "cyclic", text: "in turn" }), element("option", { value: "most-wrong", text: "the most wrong" }));
   order.addEventListener("change", () => store.set({ order: order.value }));
   const which = element("div", { class: "row" }, element("label", { htmlFor: "order", text: "Which wrong point" }), order);
   const gamma = gammaInput("Step size γ", "gamma", (value) => store.set({ gamma: value }));
-  const hint = element("p", { class: "small soft" });
+  const hint = element("p", { class: "small soft", text: "Perceptrons take no γ: it would make θ longer, and change no step." });
   const box = element("div", { class: "method" },
     element("div", { class: "row" }, element("label", { htmlFor: "method", text: "Method" }), select, ...beside),
     element("p", { class: "about small soft" }, about, formula), which, gamma.box, hint);
@@ -130,11 +139,11 @@ function mountMethod(store, beside) {
     box,
     show(state) {
       select.value = state.method;
-      [about.textContent, formula.textContent] = ABOUT[state.method];
+      [about.textContent, formula.textContent] = aboutOf(state);
       which.hidden = state.method !== "perceptron";
       order.value = state.order;
       gamma.show(state.gamma, !takesGamma(state.method));
-      hint.textContent = hintOf(state);
+      hint.hidden = takesGamma(state.method);
     },
   };
 }
@@ -175,7 +184,8 @@ function mountBudget(store) {
     box: element("div", { class: "row budget" }, element("label", { htmlFor: "budget", text: "At most" }), most),
     show({ maxIter }) {
       const choices = [...new Set([...BUDGETS, maxIter])].sort((a, b) => a - b);
-      most.replaceChildren(...choices.map((value) => element("option", { value: String(value), text: `${value.toLocaleString("en")} steps` })));
+      const option = (value) => element("option", { value: String(value), text: `${value.toLocaleString("en")} steps` });
+      most.replaceChildren(...choices.map(option));
       most.value = String(maxIter);
     },
   };

@@ -11,6 +11,7 @@ const PANELS = [
 ];
 const LEFT = 46, RIGHT = 12, TOP = 16, HEAD = 20, FOOT = 22;
 const LONG = 300; // iterations: more need a logarithmic axis
+const TANGLED = 120; // turns: a curve with more is drawn finer
 const DOTS_UP_TO = 40; // iterations: fewer are shown one by one
 const DEEPEST = 1e-9; // of the largest value: a logarithmic axis goes no lower, since a loss may become 0
 
@@ -57,6 +58,14 @@ function valueScale(kind, films, key, room) {
   return scaleBetween(Math.max(low, high * DEEPEST) * 0.8, high * 1.25, "log", room);
 }
 
+/** Whether these values go up and down so often that a line through them would be a blot. */
+export function tangled(values) {
+  let turns = 0;
+  for (let k = 2; k < values.length && turns <= TANGLED; k++)
+    if ((values[k] - values[k - 1]) * (values[k - 1] - values[k - 2]) < 0) turns++;
+  return turns > TANGLED;
+}
+
 /** What a panel shows; the loss has the name that fits the method. */
 function titleOf(key, a, b) {
   if (key === "errors") return "wrong points";
@@ -65,6 +74,7 @@ function titleOf(key, a, b) {
 }
 
 function trace(context, film, key, place) {
+  if (tangled(film[key])) context.lineWidth = 1;
   context.beginPath();
   for (let k = 0; k < film.t.length; k++) context.lineTo(...place(film.t[k], film[key][k]));
   context.stroke();
@@ -171,7 +181,8 @@ function spoken(player) {
   const { a } = player.films;
   if (!a) return "no run yet";
   const { index } = iterateAt(a, player.cursor());
-  return `iteration ${shown(player.cursor())}: ${shown(a.errors[index])} wrong, loss ${shown(a.loss[index], 3)}, gradient norm ${shown(a.gradNorm[index], 3)}`;
+  const [errors, loss, norm] = [a.errors, a.loss, a.gradNorm].map((values) => shown(values[index], 3));
+  return `iteration ${shown(player.cursor())}: ${errors} wrong, loss ${loss}, gradient norm ${norm}`;
 }
 
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 20, PageDown: -20 };
@@ -188,8 +199,11 @@ export function scrubByKey(event, player) {
 }
 
 export function mountCurves(place, { store, player }) {
-  const title = element("h2"), key = element("p", { class: "key" }, element("span", { class: "run run-a", text: "A" }), element("span", { class: "run run-b", text: "B" }));
-  const canvas = element("canvas", { class: "curves", role: "slider", tabIndex: 0, "aria-label": "Iteration, in the curves", "aria-valuemin": "0" });
+  const title = element("h2"), runs = ["A", "B"].map((name) => element("span", { class: `run run-${name.toLowerCase()}`, text: name }));
+  const key = element("p", { class: "key" }, ...runs);
+  const canvas = element("canvas", {
+    class: "curves", role: "slider", tabIndex: 0, "aria-label": "Iteration, in the curves", "aria-valuemin": "0",
+  });
   const redraw = painter(canvas, (context, width, height) => drawCurves(context, width, height, player));
   place.append(element("div", { class: "row" }, title, key), canvas);
 

@@ -34,11 +34,11 @@ export function verdictOf(state, decision) {
     const head = count === 1 ? "Inseparable: this point proves it" : `Inseparable: these ${count} points prove it`;
     return { kind: "no", head, rest: `${PROOFS[kind]}${intercept ? "" : originHint(state)}.`, proof: decision.proof };
   }
-  const single = plus === 0 || plus === points.length;
+  const single = plus === 0 || plus === points.length, only = plus ? names.plus : names.minus;
   if (single && decision.mu === Infinity)
-    return { kind: "one", head: `One class only: ${plus ? names.plus : names.minus}`, rest: "Any line far away has all of them on one side." };
+    return { kind: "one", head: `One class only: ${only}`, rest: "Any line far away has all of them on one side." };
   const width = `widest margin ${shown(decision.mu)}, ${counted(decision.support.length, "support point")}`;
-  return { kind: "yes", head: `Separable: ${width}`, rest: single ? `There is one class only: ${plus ? names.plus : names.minus}.` : "" };
+  return { kind: "yes", head: `Separable: ${width}`, rest: single ? `There is one class only: ${only}.` : "" };
 }
 
 function originHint({ points }) {
@@ -56,15 +56,19 @@ export function countOf(film, rows) {
 
 const DEGREES = 180 / Math.PI;
 
+function angleAt({ angle }, k) {
+  return Number.isNaN(angle[k]) ? "–" : `${shown(angle[k] * DEGREES)}°`;
+}
+
 /** The rows of the table: what they are called, what they say of a film at a place of it. */
 function rowsOfTable(films) {
-  const [a, b] = films, loss = b && b.lossName !== a.lossName ? "loss (logistic; of perceptrons: perceptron loss)" : a.lossName;
+  const [a, b] = films, loss = b && b.lossName !== a.lossName ? `${a.lossName}; B: ${b.lossName}` : a.lossName;
   return [
     ["wrong points", (film, k) => `${shown(film.errors[k])} of ${shown(film.asked.points.length)}`],
     [loss, (film, k) => shown(film.loss[k])],
     ["gradient norm", (film, k) => shown(film.gradNorm[k])],
     ["smallest margin", (film, k) => shown(film.minMargin[k])],
-    [`angle to the widest margin${a.asked.intercept ? ", offset included" : ""}`, (film, k) => (Number.isNaN(film.angle[k]) ? "–" : `${shown(film.angle[k] * DEGREES)}°`)],
+    [`angle to the widest margin${a.asked.intercept ? ", offset included" : ""}`, angleAt],
     ["‖θ‖/γ", (film, k) => shown(Math.hypot(...film.phi.map((values) => values[k])))],
     ["θ/γ", (film, k) => `(${film.phi.map((values) => shown(values[k], 3)).join(", ")})`],
   ];
@@ -97,8 +101,10 @@ function write(cells, texts) {
 function drawCounts(list, films, rows) {
   list.replaceChildren(...films.map((film, k) => {
     const { name, count, allowed, share } = countOf(film, rows);
-    const meter = share <= 1 ? element("span", { class: "share", "aria-hidden": "true" }, element("span", { style: { width: `${Math.max(0.5, 100 * share)}%` } })) : null;
-    return element("li", { class: `run run-${"ab"[k]}` }, element("span", {}, element("b", { text: films.length > 1 ? `${"AB"[k]}: ${name}` : name }), ` ${count}${allowed}`), meter);
+    const bar = element("span", { style: { width: `${Math.max(0.5, 100 * share)}%` } });
+    const meter = share <= 1 ? element("span", { class: "share", "aria-hidden": "true" }, bar) : null;
+    const title = element("b", { text: films.length > 1 ? `${"AB"[k]}: ${name}` : name });
+    return element("li", { class: `run run-${"ab"[k]}` }, element("span", {}, title, ` ${count}${allowed}`), meter);
   }));
 }
 

@@ -1,5 +1,6 @@
 // The parameter plane: the path of φ = θ/γ, and the cone of all θ that separate. A point here is a line over there.
 
+import { tangled } from "./curves.js";
 import { element, painter, palette, shown } from "./dom.js";
 import { hull } from "./exact.js";
 import { shortened } from "./paint.js";
@@ -18,7 +19,7 @@ const MARKED_UP_TO = 60; // iterates: fewer are shown one by one
 export function coneOf(points, intercept, decision) {
   if (!decision?.separable) return null;
   const [plus, minus] = [1, -1].map((side) => hull(points.filter(({ label }) => label === side)));
-  if (intercept && !(plus.length && minus.length)) return null;
+  if (intercept && !(plus.length && minus.length)) return [-Math.PI, Math.PI]; // an offset alone will do
   const ahead = intercept
     ? plus.flatMap((p) => minus.map((q) => [p.x - q.x, p.y - q.y]))
     : [...plus.map((p) => [p.x, p.y]), ...minus.map((q) => [-q.x, -q.y])];
@@ -107,15 +108,15 @@ function drawCone(context, view, [from, to], reach) {
 }
 
 function drawPath(context, view, film, upTo, colour, { dash = [], wide = 2 } = {}) {
-  const [xs, ys] = film.phi, few = film.t.length <= MARKED_UP_TO;
+  const [xs, ys] = film.phi, blot = tangled(xs) || tangled(ys);
   context.strokeStyle = context.fillStyle = colour;
-  context.setLineDash(few || film.t.length < 400 ? dash : []); // dashes along a long tangle take a browser tens of milliseconds
-  context.lineWidth = few ? wide : Math.min(wide, 1.5);
+  context.setLineDash(blot ? [] : dash); // dashes along a tangle take a browser tens of milliseconds
+  context.lineWidth = blot ? 0.75 : wide;
   context.beginPath();
   for (let k = 0; k <= upTo; k++) context.lineTo(...view.at(xs[k], ys[k]));
   context.stroke();
   context.setLineDash([]);
-  if (few) for (let k = 0; k <= upTo; k++) drawDot(context, view.at(xs[k], ys[k]), 2.5);
+  if (film.t.length <= MARKED_UP_TO) for (let k = 0; k <= upTo; k++) drawDot(context, view.at(xs[k], ys[k]), 2.5);
 }
 
 function drawDot(context, [x, y], radius) {
@@ -141,7 +142,7 @@ function drawParameters(context, width, height, { store, player }, cone) {
   const view = viewOf([a, b, limit].filter(Boolean), width, height), t = player.cursor();
   if (cone) drawCone(context, view, cone, 4 * (width + height) + 1e3);
   drawGrid(context, view, width, height);
-  context.globalAlpha = limit && limit.t.length < 400 ? 1 : 0.35; // a tangle is a backdrop
+  context.globalAlpha = limit && tangled(limit.phi[0]) ? 0.35 : 1; // a tangle is a backdrop
   if (limit) drawPath(context, view, limit, limit.t.length - 1, ink.soft, { dash: [2, 3], wide: 1.5 });
   context.globalAlpha = 1;
   for (const [role, one] of [["b", b], ["a", a]]) {
@@ -164,7 +165,8 @@ function described(state, player, cone) {
   const { a, b } = player.films;
   if (!a) return "No run yet.";
   const at = (film) => iterateAt(film, player.cursor()).phi.map((x) => shown(x, 3)).join(", ");
-  const width = cone ? `the separators fill a cone of ${shown((cone[1] - cone[0]) * 180 / Math.PI, 3)} degrees` : "there is no cone of separators";
+  const degrees = cone && shown((cone[1] - cone[0]) * 180 / Math.PI, 3);
+  const width = cone ? `the separators fill a cone of ${degrees} degrees` : "there is no cone of separators";
   return `θ/γ at iteration ${shown(player.cursor())} is (${at(a)})${b ? `, of run B (${at(b)})` : ""}; ${width}.`;
 }
 

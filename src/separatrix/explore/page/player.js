@@ -135,7 +135,8 @@ export function createPlayer(store) {
       drop(role);
       return show(role, null);
     }
-    if (job.id && performance.now() - job.since < PATIENCE) job.timer ??= setTimeout(() => begin(role), PATIENCE - (performance.now() - job.since));
+    const left = job.id ? PATIENCE - (performance.now() - job.since) : 0;
+    if (left > 0) job.timer ??= setTimeout(() => begin(role), left);
     else begin(role);
   }
 

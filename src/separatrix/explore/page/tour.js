@@ -93,7 +93,8 @@ export function goTo(store, tour) {
 /** One button for each part, the current one marked. */
 function partsOf(go) {
   const first = STEPS.filter(({ part }, k) => k === 0 || STEPS[k - 1].part !== part);
-  const buttons = first.map((step) => element("button", { type: "button", class: "quiet small", text: step.part, on: { click: () => go(STEPS.indexOf(step)) } }));
+  const buttons = first.map((step) =>
+    element("button", { type: "button", class: "quiet small", text: step.part, on: { click: () => go(STEPS.indexOf(step)) } }));
   return {
     box: element("div", { class: "row parts", role: "group", "aria-label": "Parts of the tour" }, ...buttons),
     show: (part) => buttons.forEach((button) => button.setAttribute("aria-current", button.textContent === part ? "step" : "false")),
@@ -105,18 +106,22 @@ export function mountTour(place, { store, player }) {
   let held = false; // a pointer is down: nothing may move under it
   let from = null, seen = null; // what had the focus before; the step shown
   const go = (tour) => goTo(store, tour);
-  const parts = partsOf(go), title = element("h2", { tabIndex: -1, id: "tour-title" }), count = element("span", { class: "soft small" });
+  const parts = partsOf(go), title = element("h2", { tabIndex: -1, id: "tour-title" });
+  const count = element("span", { class: "soft small" });
   const says = element("p"), look = element("p", { class: "look" }), done = element("p", { class: "done" });
   const back = element("button", { type: "button", text: "Back", on: { click: () => go(seen - 1) } });
-  const next = element("button", { type: "button", class: "primary", on: { click: () => (seen + 1 < STEPS.length ? go(seen + 1) : leave(true)) } });
+  const onward = () => (seen + 1 < STEPS.length ? go(seen + 1) : leave(true));
+  const next = element("button", { type: "button", class: "primary", on: { click: onward } });
   const out = element("button", { type: "button", class: "quiet", on: { click: () => leave(false) } });
-  place.append(element("div", { class: "row" }, title, parts.box, count, out), element("div", { class: "texts" }, says, look), done, element("div", { class: "row go" }, back, next));
+  place.append(element("div", { class: "row" }, title, parts.box, count, out),
+    element("div", { class: "texts" }, says, look), done, element("div", { class: "row go" }, back, next));
   place.addEventListener("keydown", (event) => event.key === "Escape" && leave(false));
 
   /** Back to what there was before the tour; `stay` keeps what there is. */
   function leave(stay) {
     player.pause();
-    store.set(stay || !free ? { tour: null } : Object.fromEntries([...KEPT, "tour"].map((key) => [key, free[key]])), { undo: true });
+    const before = free && Object.fromEntries([...KEPT, "tour"].map((key) => [key, free[key]]));
+    store.set(stay || !before ? { tour: null } : before, { undo: true });
     (from?.isConnected ? from : document.getElementById("plane")?.querySelector("[tabindex]"))?.focus();
   }
   function render(tour) {

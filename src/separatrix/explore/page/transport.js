@@ -33,9 +33,10 @@ function iconButton(name, title, press) {
 /** What the run has come to at the end of its film. */
 export function endingOf(film) {
   if (film.separatedAt >= 0) return "";
-  if (film.status === "cycle") return film.period === 1 ? "at rest, with wrong points" : `goes round for ever, every ${shown(film.period)} iterations`;
+  if (film.status === "cycle" && film.period === 1) return "at rest, with wrong points";
+  if (film.status === "cycle") return `goes round for ever, every ${shown(film.period)} iterations`;
   if (film.status === "rounded") return "right only within rounding";
-  return `still wrong after ${shown(film.t[film.t.length - 1])}`;
+  return `still wrong after ${shown(film.t[film.t.length - 1])} iterations`;
 }
 
 /** The last t, or the state of things where that says more. */
@@ -58,8 +59,8 @@ function pastSelect(store) {
   function show({ past, method, gamma }) {
     const choices = [...new Set([...FURTHER, past])].sort((a, b) => a - b);
     const still = !takesGamma(method) || gamma === Infinity;
-    if (select.children.length !== choices.length)
-      select.replaceChildren(...choices.map((more) => element("option", { value: String(more), text: more ? `go on ${more.toLocaleString("en")}` : "stop" })));
+    const option = (more) => element("option", { value: String(more), text: more ? `go on ${more.toLocaleString("en")}` : "stop" });
+    if (select.children.length !== choices.length) select.replaceChildren(...choices.map(option));
     select.value = String(past);
     select.title = still ? "A perceptron stands still once no point is wrong." : "Past separation LR+GD turns towards the widest margin.";
   }
