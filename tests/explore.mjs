@@ -51,6 +51,15 @@ const CALLS = {
   bounds: (given) => sx.bounds(given),
   exponentials: ({ x }) => x.map(sx.exponential),
   norms: ({ X, d }) => Float64Array.from({ length: X.length / d }, (_, i) => sx.norm(X, i * d, d)),
+  sum: ({ x }) => {
+    const tree = new sx.Tree(1, x.length);
+    const sum = tree.begin();
+    x.forEach((v, i) => {
+      sum[0] += v;
+      if ((i + 1) % sx.BLOCK === 0) tree.close((i + 1) / sx.BLOCK - 1);
+    });
+    return tree.end();
+  },
   csv: ({ text, choice }) => {
     try {
       const table = sx.readCsv(text);

@@ -296,7 +296,7 @@ function toEdge(p, [a, b], unit) {
   return along >= -1e-9 * square && along <= (1 + 1e-9) * square && square > 0 ? (across * across) / square : Infinity;
 }
 
-/** Whether A lies beyond p and B beyond q along the normal, and p and q are the feet: sufficient, and necessary. */
+/** Whether A lies beyond p and B beyond q along the normal, and the corner's foot on the edge: then nothing is nearer. */
 function isNearest(pair, A, B) {
   const { p, q, edge } = pair;
   if (pair.sign === 0) return false;
@@ -304,7 +304,6 @@ function isNearest(pair, A, B) {
     const corner = edge[0] === p ? q : p;
     if (signDot(corner, edge[0], edge[1], edge[0]) < 0 || signDot(corner, edge[1], edge[0], edge[1]) < 0) return false;
   }
-  if (along(pair, p, q) <= 0) return false;
   return A.corners.every((x) => along(pair, x, p) >= 0) && B.corners.every((x) => along(pair, x, q) <= 0);
 }
 
