@@ -629,6 +629,9 @@ def test_the_irises_are_those_of_scikit_learn() -> None:
         assert (y == np.where(kinds[rows] == plus, 1, -1)).all()
 
 
+IMBALANCED = {"batch-perceptron": None, "normalized-batch-perceptron": None, "normalized-lr-gd": 100.0}
+
+
 def test_each_data_set_is_what_its_sentence_says() -> None:
     sets = asked([("datasets", {})])[0]
     assert len({found["id"] for found in sets}) == len(sets) == 8
@@ -637,6 +640,10 @@ def test_each_data_set_is_what_its_sentence_says() -> None:
         separable = sx.separate(X, y, fit_intercept=found["intercept"]).status == "separable"
         assert separable == (found["id"] not in ("circles", "iris-virginica")), found["id"]
         assert found["names"]["minus"] < found["names"]["plus"] or found["names"]["minus"] == "-1"
+    rows = {found["id"]: arrays(found) for found in sets}
+    assert [sx.solve(*rows["planted"], step_size=gamma).n_iter for gamma in (1.0, 100.0)] == [1074, 3]
+    counts = {name: sx.solve(*rows["imbalanced"], name, step_size=g).n_iter for name, g in IMBALANCED.items()}
+    assert list(counts.values()) == [31, 2, 2]
 
 
 # The worker

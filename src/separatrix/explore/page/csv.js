@@ -230,10 +230,16 @@ function named(table, name) {
 /** The column of two values that is named like a label, or else the last that is text, or else the last. */
 export function labelColumn(table, x, y) {
   const free = table.columns.filter((column) => column.name !== x && column.name !== y);
-  const two = free.filter((column) => valuesOf(column, column.values.keys()).length === 2);
+  const two = free.filter(hasTwoValues);
   const found = two.find((c) => LABELLED.test(c.name)) ?? two.findLast((c) => c.kind === "text") ?? two.at(-1);
   if (found) return found;
   throw new Error("No column has exactly two values to tell the classes apart; choose the column of labels.");
+}
+
+function hasTwoValues({ values }) {
+  const seen = new Set();
+  for (const value of values) if (!isMissing(value) && seen.add(value).size > 2) return false;
+  return seen.size === 2;
 }
 
 /** The columns of numbers beside the labels. */

@@ -296,7 +296,7 @@ function toEdge(p, [a, b], unit) {
   return along >= -1e-9 * square && along <= (1 + 1e-9) * square && square > 0 ? (across * across) / square : Infinity;
 }
 
-/** Whether A lies beyond p and B beyond q along the normal, and the corner's foot on the edge: then nothing is nearer. */
+/** Whether A lies beyond p, B beyond q along the normal, and the corner's foot on the edge: then nothing is nearer. */
 function isNearest(pair, A, B) {
   const { p, q, edge } = pair;
   if (pair.sign === 0) return false;

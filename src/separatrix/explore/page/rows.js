@@ -13,7 +13,7 @@ export class Rows {
     let top = 0;
     for (let i = 0; i < this.n; i++) top = Math.max(top, hypotenuse(norm(this.X, i * this.d, this.d), this.bias));
     this.R = top;
-    if (!Number.isFinite(top)) throw new Error("A point is farther from 0 than floats can hold; scale the points down.");
+    if (!Number.isFinite(top)) throw new Error("A point is too far from 0 for floats; scale the points down.");
     this.scale = top === 0 || (1e-60 < top && top < 1e60) ? 1 : powerNear(top);
     this.sign = Float64Array.from(y, (label) => label / this.scale);
   }
