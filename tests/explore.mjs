@@ -86,11 +86,6 @@ const CALLS = {
         port.dispatchEvent(Object.assign(new Event("message"), { data }));
       }
     }),
-  time: ({ call, times }) => {
-    const began = performance.now();
-    for (let k = 0; k < times; k++) CALLS[call.name](call.given);
-    return (performance.now() - began) / times;
-  },
 };
 
 const calls = JSON.parse(readFileSync(0, "utf8"), revive);

@@ -178,7 +178,6 @@ function around(Z, hull, origin) {
   return { kind: "triangle around 0", indices: three.map((z) => z.i), weights: areas(origin, three) };
 }
 
-const BUCKETS = 1024;
 const NEAR = 1e-14; // the keys of two directions of one line differ by less
 
 /** Finds two points on opposite sides of a third: those whose directions from it have nearly one key are compared. */
@@ -189,7 +188,7 @@ class Opposites {
     this.unitY = unitOf(points.map((p) => p.y));
     this.keys = new Float64Array(points.length);
     this.next = new Int32Array(points.length);
-    this.heads = new Int32Array(BUCKETS);
+    this.heads = new Int32Array(2 ** Math.ceil(Math.log2(4 * points.length + 1))); // of buckets by key
   }
 
   /** [a, b] with p strictly between them, or null. */
@@ -203,8 +202,8 @@ class Opposites {
         unknown.push(j);
         continue;
       }
-      const place = bucket(key);
-      const [low, high] = [bucket(key - NEAR), bucket(key + NEAR)];
+      const place = this.bucket(key);
+      const [low, high] = [this.bucket(key - NEAR), this.bucket(key + NEAR)];
       const k = this.met(p, j, place) ?? this.met(p, j, low, place) ?? this.met(p, j, high, place);
       if (k !== null) return [points[k], points[j]];
       next[j] = heads[place];
@@ -225,6 +224,10 @@ class Opposites {
     return null;
   }
 
+  bucket(key) {
+    return Math.floor(key * this.heads.length) & (this.heads.length - 1);
+  }
+
   /** A number in [0, 1] for the line through p and q, the same from either side; NaN where floats cannot tell. */
   key(p, q) {
     const u = q.x * this.unitX - p.x * this.unitX;
@@ -233,10 +236,6 @@ class Opposites {
     if (!(size > 1e-250 && size < 1e250)) return NaN;
     return (v > 0 || (v === 0 && u > 0) ? 1 - u / size : 1 + u / size) / 2;
   }
-}
-
-function bucket(key) {
-  return Math.floor(key * BUCKETS) & (BUCKETS - 1);
 }
 
 /** Whether p lies strictly between a and b. */
