@@ -10,7 +10,7 @@ LIBRARY := src/separatrix/core/libseparatrix.$(if $(filter Darwin,$(shell uname)
 SANITIZED := tests/test_core.py tests/test_core_processes.py tests/test_sweep_core.py tests/test_gram_core.py \
 	tests/test_shards_core.py tests/test_digests.py
 
-.PHONY: reproduce core test test-long test-oldest test-faults sanitize browser lint types docs package bench clean
+.PHONY: reproduce core test test-long test-oldest test-faults sanitize browser explorer lint types docs package bench clean
 
 # Where SEPARATRIX_DATA names the image files they are used, else scikit-learn's digits.
 reproduce: $(VENV)/installed
@@ -44,6 +44,10 @@ sanitize: $(VENV)/installed-dev
 # Chromium, for the tests that open the report in a browser and are skipped without one.
 browser:
 	command -v chromium || scripts/install-chromium
+
+# The page of `separatrix explore`, one file made of its sources in src/separatrix/explore/page; it is committed.
+explorer:
+	$(PYTHON) scripts/build-explorer
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

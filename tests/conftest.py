@@ -6,6 +6,7 @@ import faulthandler
 import os
 import sys
 import time
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +51,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nobody_is_shown_a_page() -> Iterator[None]:
+    """What would open a web browser says that it did."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(webbrowser, "open", lambda url, **_: True)
+        yield
 
 
 def planted(n: int, d: int, margin: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

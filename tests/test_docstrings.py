@@ -42,6 +42,7 @@ CLASSIFIERS = [name for name, cls in CLASSES.items() if issubclass(cls, BaseEsti
 WITH_EXAMPLES = [
     *("solve", "separate", "max_margin", "diagnose", "verify", "save_proof", "load_proof"),
     *("Method", "Iterate", "exp"),
+    "explore",
     *("bounds", "planted", "worst_case", "two_samples", "imbalanced", "Trace", "Checkpoint", "Gram"),
     *CLASSIFIERS,
 ]
@@ -51,7 +52,7 @@ METHODS = [
     for member, _ in inspect.getmembers(cls)
     if not member.startswith("_") and is_ours(cls, member)
 ]
-ROOMS = ["nonlinear"]  # a folder, where numpydoc looks for a definition in vain
+ROOMS = ["nonlinear", "plot"]  # folders, where numpydoc looks for a definition in vain
 PUBLIC = [*(name for name in separatrix.__all__ if name not in ROOMS), "nonlinear.solve", *METHODS]
 PUBLIC += [name for name in CLASSES if "." in name]
 # Made by us and read by users: these have attributes in the place of parameters.
@@ -62,6 +63,7 @@ RESULTS = [
     for name in ("Diagnosis", "Evidence", "Fit", "FittedBounds", "Margin", "Proof", "Reduced", "Run", "Separation")
     if is_dataclass(CLASSES[name])
 ]
+RESULTS += ["Explorer"]
 RESULTS += ["nonlinear.NetworkIterate", "nonlinear.NetworkRun"]
 
 

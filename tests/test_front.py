@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 from fractions import Fraction
 
 import numpy as np
@@ -40,6 +41,7 @@ SLOW = ("reproduce", "bench", "datasets fetch", "datasets verify")  # minutes, o
 def folder(tmp_path, monkeypatch):
     """The files that the examples name."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "data.csv").write_text("a,b,y\n1,2,0\n2,1,0\n4,5,1\n5,5,1\n")
     (tmp_path / "patients.csv").write_text("ward,age,died\nicu,60,yes\nnorth,61,no\nnorth,70,yes\nsouth,50,no\n")
     trade = ["exporter,importer,distance,flow", "a,b,3,1.5", "b,a,3,0", "a,c,5,2", "c,a,5,0.5", "b,c,2,0", "c,b,2,1"]
@@ -55,8 +57,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_there_are_the_eight_commands_and_no_others():
-    assert set(COMMANDS) == {"solve", "separate", "margin", "diagnose", "verify", "reproduce", "datasets", "bench"}
+def test_there_are_the_nine_commands_and_no_others():
+    named = {"solve", "separate", "margin", "diagnose", "verify", "explore", "reproduce", "datasets", "bench"}
+    assert set(COMMANDS) == named
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES)

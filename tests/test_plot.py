@@ -164,11 +164,52 @@ def test_wrong_rows_are_ringed_and_then_there_is_no_margin():
     assert "wrong" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
+SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("theta", "away", "towards"),
+    [
+        ([1.0, 0.0, -6.0], 5.0, (1, 0)),
+        ([-2.0, 0.0, 12.0], 5.0, (1, 0)),
+        ([1.0, 0.0, 4.0], 4.0, (-1, 0)),
+        ([0.0, 1e-3, 3e-3], 3.0, (0, -1)),
+        ([3.0, 4.0, -32.0], 5.0, (1, 1)),
+        ([3.0, -4.0, 29.0], 5.0, (-1, 1)),
+        ([1e-200, 0.0, 1.0], 1e200, (-1, 0)),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, 1e-100])
+def test_of_a_line_outside_the_window_an_arrow_and_a_number_tell_where_it_is(theta, away, towards, scale):
+    ax = sx.plot.plane(SQUARE, [0, 1, 0, 1], scale * np.array(theta), bias=1.0)
+    assert len(ax.lines) == 0
+    arrow, words = ax.texts
+    assert words.get_text() == f"the line is {away:.3g} away"
+    assert tuple(np.sign(np.round(np.array(arrow.xy) - arrow.xyann, 9))) == towards
+    assert ax.get_xlim() == (-0.08, 1.08)  # the window stays that of the rows
+    ax.figure.canvas.draw()
+    inside = ax.get_window_extent()
+    box = words.get_window_extent()
+    assert inside.x0 <= box.x0 < box.x1 <= inside.x1
+    assert inside.y0 <= box.y0 < box.y1 <= inside.y1
+
+
+def test_where_every_row_is_on_one_side_the_whole_window_is():
+    for sign in (1.0, -1.0):
+        ax = sx.plot.plane(SQUARE, ["a", "b", "a", "b"], [0.0, 0.0, sign])
+        (text,) = ax.texts
+        assert text.get_text() == f"there is no line: every row is on the side of {'b' if sign > 0 else 'a'}"
+        shade = ax.collections[-1]
+        filled = [k for k, path in enumerate(shade.get_paths()) if len(path.vertices)]
+        assert filled == [int(sign > 0)]
+
+
 def test_a_frame_names_the_axes_and_zero_theta_has_no_line():
     pd = pytest.importorskip("pandas", reason="pandas is in the extra [frames]")
     ax = sx.plot.plane(pd.DataFrame({"a $": [0.0, 1.0], "b": [1.0, 0.0]}), ["n", "y"], np.zeros(2))
     assert (ax.get_xlabel(), ax.get_ylabel()) == (r"a \$", "b")
     assert len(ax.lines) == 0
+    assert [text.get_text() for text in ax.texts] == ["there is no line: θ = 0"]
     ax.figure.canvas.draw()
 
 
@@ -176,6 +217,77 @@ def test_sparse_rows_are_drawn_like_dense_ones():
     X = np.array([[0.0, 1.0], [1.0, 0.0]])
     for given in (X, sparse.csr_array(X)):
         assert sx.plot.plane(given, [0, 1], [1.0, -1.0]).collections[0].get_offsets().tolist() == [[1.0, 0.0]]
+
+
+@pytest.fixture(scope="module")
+def filmed():
+    X, y, _ = sx.planted(40, 2, margin=0.1, offset=3.0, random_state=7)
+    return X, y, sx.solve(X, y, "perceptron", record="all", iterates=True)
+
+
+def shown_at(animation, k):
+    """The axes of an animation's k-th frame, drawn."""
+    frames = list(animation.new_frame_seq())
+    animation._func(frames[k])
+    return animation._fig.axes
+
+
+def test_an_animation_shows_each_iterate_and_marks_it_on_the_curve(filmed):
+    X, y, run = filmed
+    animation = run.animate(X, y)
+    assert len(list(animation.new_frame_seq())) == run.n_iter + 1
+    for t in (0, 5, run.n_iter):
+        left, right = shown_at(animation, t)
+        assert left.get_title() == f"Perceptron, t = {t}: {run.trace['errors'][t]} of 40 rows wrong"
+        still = sx.plot.plane(X, y, run.iterates[t], bias=run.bias)
+        assert [line.get_xy1() for line in left.lines] == [line.get_xy1() for line in still.lines]
+        rings, wanted = ([c for c in ax.collections if c.get_label() == "wrong"] for ax in (left, still))
+        assert [r.get_offsets().tolist() for r in rings] == [r.get_offsets().tolist() for r in wanted]
+        np.testing.assert_array_equal(curves(right)[0].get_ydata(), run.trace["errors"])
+        assert right.lines[-1].get_xdata() == [t, t]
+    animation.to_jshtml(default_mode="once")
+
+
+def test_an_animation_is_a_page_or_a_picture_that_moves(filmed, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="pillow is in the extra [lab]")
+    X, y, run = filmed
+    page = run.animate(X, y, frames=4).to_jshtml()
+    assert page.count("data:image/png;base64,") == 4
+    run.animate(X, y, frames=4, metric="loss", interval=250).save(tmp_path / "run.gif", writer="pillow")
+    with image.open(tmp_path / "run.gif") as picture:
+        assert picture.n_frames == 4
+        assert picture.info["duration"] == 250
+
+
+def test_of_many_iterates_the_first_the_last_and_some_between_are_frames():
+    X, y = sx.worst_case(100)
+    run = sx.solve(X, y, "batch-perceptron", record="all", iterates=True, fit_intercept=True)
+    _, ax = plt.subplots()
+    animation = run.animate(X, y, frames=10, ax=ax)
+    frames = list(animation.new_frame_seq())
+    assert (len(frames), frames[0], frames[-1]) == (10, 0, run.n_iter)
+    for k in (0, 9):
+        assert shown_at(animation, k) == [ax]
+    animation.to_jshtml()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda X, y, run: sx.solve(X, y).animate(X, y), "solve with iterates=True"),
+        (lambda X, y, run: run.animate(np.eye(3), [0, 1, 1]), "X has 3; choose two columns"),
+        (lambda X, y, run: run.animate(X, y, metric="los"), "metric must be one of accuracy"),
+        (lambda X, y, run: run.animate(X, y, frames=0), "frames must be a whole number from 1, got 0"),
+        (lambda X, y, run: run.animate(X, y, interval=0.5), "interval must be a whole number from 1, got 0.5"),
+        (
+            lambda X, y, run: sx.solve(np.eye(3), [0, 1, 1], iterates=True).animate(X, y),
+            "an animation is of two columns, the run is of 3",
+        ),
+    ],
+)
+def test_what_cannot_be_animated_is_one_sentence(filmed, call, said):
+    with pytest.raises(ValueError, match=said):
+        call(*filmed)
 
 
 def test_a_diagnosis_points_each_coefficient_to_its_limit():

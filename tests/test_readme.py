@@ -8,6 +8,7 @@ import io
 import re
 import shlex
 import shutil
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def test_examples_print_what_their_page_says(page, code, expected, tmp_path, mon
 @pytest.mark.parametrize(("page", "lines", "expected"), COMMANDS)
 def test_commands_print_what_their_page_says(page, lines, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     shutil.copytree(TOP / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.py"))
     X, y, _ = separatrix.planted(200, 3, margin=0.2)
     np.save("rows.npy", X)

@@ -180,6 +180,55 @@ def test_a_run_continued_from_its_checkpoint_has_the_bits_of_one_never_interrupt
         assert np.array_equal(parts.trace[column][ticks], whole.trace[column], equal_nan=True), column
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("record", ["log", "all", "epoch", 7, None])
+@pytest.mark.parametrize(
+    ("method", "engine"),
+    [("lr-gd", "lazy"), ("batch-perceptron", "gram"), ("perceptron", "auto"), ("normalized-lr-gd", "numpy")],
+)
+def test_the_iterates_that_are_kept_are_those_of_the_trace(method, engine, record, intercept):
+    X, y = planted(60, 3, 0.01, 31)
+    seen = []
+    options = {"record": record, "fit_intercept": intercept, "intercept_scaling": 2.0, "engine": engine, "max_iter": 99}
+    run = sx.solve(X, y, method, **options, iterates=True, callback=lambda at: seen.append((at.t, at.phi)) and None)
+    assert [t for t, _ in seen] == run.trace["iteration"].tolist()
+    assert run.iterates.shape == (len(seen), 3 + intercept)
+    assert np.array_equal(run.iterates, [phi for _, phi in seen])
+    assert np.array_equal(run.iterates[-1], run.phi)
+    bare = sx.solve(X, y, method, **options)
+    assert bare.iterates is None
+    assert np.array_equal(bare.phi, run.phi)
+
+
+def test_kept_iterates_continue_from_a_checkpoint(tmp_path):
+    X, y = planted(150, 60, 0.0005, 10)
+    options = {"step_size": 40.0, "record": 10, "stop": None, "iterates": True, "fit_intercept": True}
+    whole = sx.solve(X, y, **options, max_iter=400)
+    path = tmp_path / "run.npz"
+    for budget in (0, 3, 57, 58, 211, 400):
+        parts = sx.solve(X, y, **options, max_iter=budget, checkpoint=path)
+    ticks = np.isin(parts.trace["iteration"], whole.trace["iteration"])
+    assert np.array_equal(parts.iterates[ticks], whole.iterates)
+    assert len(parts.iterates) == len(ticks)
+
+
+def test_a_checkpoint_with_other_iterates_gets_a_clear_error_and_is_left_as_it_was(tmp_path):
+    X, y = noise(50, 4, 32)
+    for keeps in (True, False):
+        path = tmp_path / f"{keeps}.npz"
+        sx.solve(X, y, max_iter=20, iterates=keeps, checkpoint=path)
+        good = path.read_bytes()
+        with pytest.raises(sx.CheckpointError, match="its iterates is .*, this run's is .*; it was left as it was"):
+            sx.solve(X, y, max_iter=40, iterates=not keeps, checkpoint=path)
+        assert path.read_bytes() == good
+    with np.load(tmp_path / "True.npz") as file:
+        arrays = dict(file)
+    for bad in (arrays["iterates"][1:], arrays["iterates"][:, 1:], arrays["iterates"].astype(np.float32)):
+        np.savez(tmp_path / "True.npz", **(arrays | {"iterates": bad}))
+        with pytest.raises(sx.CheckpointError, match="damaged"):
+            sx.solve(X, y, max_iter=40, iterates=True, checkpoint=tmp_path / "True.npz")
+
+
 @pytest.mark.parametrize("columns", [3, 20, 60])
 def test_a_run_with_few_cached_columns_continues_with_the_same_bits(tmp_path, columns):
     X, y = noise(150, 60, 20)

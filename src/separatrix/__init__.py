@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         TemperedBatchPerceptron,
         TemperedLogisticGD,
     )
+    from separatrix.exploring import Explorer, explore
     from separatrix.theory import bounds, imbalanced, planted, two_samples, worst_case
     from separatrix.walking import zoo
     from separatrix.walking.checkpoint import Checkpoint, CheckpointError
@@ -55,6 +56,7 @@ _HOMES = {
     "Cycle": "walking.run",
     "Diagnosis": "diagnosing.report",
     "Evidence": "deciding.boundary",
+    "Explorer": "exploring",
     "Fit": "diagnosing.fit",
     "FittedBounds": "diagnosing.bounds",
     "Gram": "walking.engines",
@@ -83,6 +85,7 @@ _HOMES = {
     "bounds": "theory",
     "diagnose": "diagnosing.diagnose",
     "exp": "walking.own",
+    "explore": "exploring",
     "imbalanced": "theory",
     "load_proof": "certify",
     "max_margin": "deciding.max_margin",
@@ -114,6 +117,7 @@ __all__ = [
     "Cycle",
     "Diagnosis",
     "Evidence",
+    "Explorer",
     "Fit",
     "FittedBounds",
     "Gram",
@@ -142,6 +146,7 @@ __all__ = [
     "bounds",
     "diagnose",
     "exp",
+    "explore",
     "imbalanced",
     "load_proof",
     "max_margin",

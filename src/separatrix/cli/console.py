@@ -41,6 +41,7 @@ SPELLED = {
     "pass header=True": "pass --header",
     "pass missing='drop'": "pass --missing drop",
     "name it in keep= to": "name it in --keep to",
+    "name two in columns=": "name two in --columns",
     "fit_intercept=True contradicts": "--intercept contradicts",
     "fit_intercept=False contradicts": "--no-intercept contradicts",
     "give data_dir": "give --data-dir",

@@ -3,9 +3,9 @@
 Exit status 2: the request or the data were wrong, and one sentence on stderr says how. Otherwise `separate`, `margin`
 and `diagnose` exit with 0 if the classes are separable (completely separated), 1 if they are not, 3 if undecided;
 `verify` with 0 if the proof holds and 1 if not; `reproduce` with 0, or 1 if a number that had to come out did not;
-`datasets fetch` and `datasets verify` with 0, or 1 if a file could not be had or is not the published one; `bench` with
-0, whatever it measures. No verdict are 130 (Ctrl-C), 141 (nobody reads the answer) and 70 (a fault of ours, with its
-traceback).
+`datasets fetch` and `datasets verify` with 0, or 1 if a file could not be had or is not the published one; `explore`
+with 0, and `bench` whatever it measures. No verdict are 130 (Ctrl-C), 141 (nobody reads the answer) and 70 (a fault of
+ours, with its traceback).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import typer
 from separatrix.cli import bench as cli_bench
 from separatrix.cli import datasets as cli_datasets
 from separatrix.cli import deciding as cli_deciding
+from separatrix.cli import explore as cli_explore
 from separatrix.cli import reproduce as cli_reproduce
 from separatrix.cli import solve as cli_solve
 from separatrix.cli.console import Legible
@@ -71,6 +72,7 @@ def main(
 COMMANDS: list[dict[Callable[..., Any], str]] = [
     {cli_solve.solve: cli_solve.EXAMPLES},
     cli_deciding.COMMANDS,
+    {cli_explore.explore: cli_explore.EXAMPLES},
     cli_reproduce.COMMANDS,
     {cli_bench.bench: cli_bench.EXAMPLES},
 ]

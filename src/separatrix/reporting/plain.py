@@ -58,11 +58,6 @@ def plain(text: str, most: int | None = None) -> str:
     return "".join(c if c.isprintable() or unicodedata.category(c) == "Zs" else spelled_out(c) for c in text)
 
 
-def counted(n: int, noun: str) -> str:
-    """1 row, 2 rows."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def spelled_out(character: str) -> str:
     """One character by its number, as Python writes it."""
     return character.encode("unicode_escape").decode("ascii")

@@ -100,6 +100,7 @@ def describe(
         "theta0": None if theta0 is None else blake2b(theta0.tobytes(), digest_size=16).hexdigest(),
         "record": recorder.record,
         "trace": list(recorder.names),
+        "iterates": None if recorder.iterates is None else "kept",
     }
 
 
@@ -149,17 +150,18 @@ def restore(checkpoint: Checkpoint, header: dict[str, Any], seed: int | None) ->
     return Saved(header, found_seed, True)
 
 
-def load(checkpoint: Checkpoint, engine: Engine, recorder: Recorder, n: int) -> float:
-    """Bring engine and trace to where the saved run on n rows was; the seconds it had taken.
+def load(checkpoint: Checkpoint, engine: Engine, recorder: Recorder, rows: Rows) -> float:
+    """Bring engine and trace to where the saved run on these rows was; the seconds it had taken.
 
     Every array has to be what the engine itself would save, in type, shape and range, before it is read: a file can
     declare anything.
     """
-    path = Path(checkpoint.path)
+    path, n = Path(checkpoint.path), rows.n
     expected = engine.save()
     try:
         with zipfile.ZipFile(path) as file:
-            missing = {f"{name}.npy" for name in (*expected, *BESIDE)} ^ set(file.namelist())
+            kept = () if recorder.iterates is None else ("iterates",)
+            missing = {f"{name}.npy" for name in (*expected, *BESIDE, *kept)} ^ set(file.namelist())
             if missing:
                 raise ValueError(f"{min(missing)} is missing, or one too many")
             state = {
@@ -170,14 +172,16 @@ def load(checkpoint: Checkpoint, engine: Engine, recorder: Recorder, n: int) -> 
             if not 0 <= seconds < inf:
                 raise ValueError(f"seconds must not be negative, got {seconds}")
             check_state(state, n)
-            rows = _trace(file, recorder, int(state.get("sweep_t", state["t"])))
+            trace = _trace(file, recorder, int(state.get("sweep_t", state["t"])))
+            shape = len(trace), entries_of(rows)
+            iterates = _array(file, "iterates", np.dtype(np.float64), shape) if kept else None
     except UNREADABLE as error:
         raise _damaged(path, error) from None
     try:
         engine.load(state)
     except ValueError as error:
         raise _damaged(path, error) from None
-    recorder.rows = rows
+    recorder.rows, recorder.iterates = trace, None if iterates is None else list(iterates)
     return seconds
 
 
@@ -242,6 +246,11 @@ def _trace(file: zipfile.ZipFile, recorder: Recorder, t: int) -> list[tuple[floa
     return rows
 
 
+def entries_of(rows: Rows) -> int:
+    """Entries of θ: one per column, and the intercept's."""
+    return rows.d + bool(rows.bias)
+
+
 def check_writable(path: Path) -> None:
     """Complain before the work, not after it."""
     folder = path.parent
@@ -256,11 +265,13 @@ def fresh_seed() -> int:
     return int(np.random.default_rng().integers(2**62))
 
 
-def write(checkpoint: Checkpoint, saved: Saved, engine: Engine, recorder: Recorder, seconds: float) -> None:
+def write(checkpoint: Checkpoint, saved: Saved, engine: Engine, recorder: Recorder, rows: Rows, seconds: float) -> None:
     """Save the run under a temporary name beside the file, then rename."""
     path = Path(checkpoint.path)
     header = json.dumps(saved.header | {"seed": saved.seed}).encode()
     trace = np.array(recorder.rows, dtype=np.float64).reshape(-1, len(recorder.names))
+    iterates = recorder.kept(entries_of(rows))
+    kept = {} if iterates is None else {"iterates": iterates}
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as file:
@@ -270,6 +281,7 @@ def write(checkpoint: Checkpoint, saved: Saved, engine: Engine, recorder: Record
                 header=np.frombuffer(header, dtype=np.uint8),
                 trace=trace,
                 seconds=np.array(seconds),
+                **kept,
                 **engine.save(),
             )
             file.flush()

@@ -112,7 +112,7 @@ class Walk:
             engine, rows, method, theta0, seed=seed, average=average, arithmetic=arithmetic
         )
         if checkpoint is not None and self.saved is not None and self.saved.found:
-            self.seconds = load(checkpoint, self.engine, self.recorder, rows.n)
+            self.seconds = load(checkpoint, self.engine, self.recorder, rows)
 
     def iterates(self) -> Iterator[Iterate]:
         """Advance from one recorded iterate to the next until the run ends; Ctrl-C ends it too."""
@@ -265,12 +265,13 @@ class Walk:
         if self.angle is not None:
             iterate.angle_low, iterate.angle_high = self.angle.interval(self.engine.phi())
             asked += iterate.angle_low, iterate.angle_high
-        self.recorder.add(iterate.t, iterate.measure, self.seconds, *asked)
+        phi = None if self.recorder.iterates is None else iterate.phi
+        self.recorder.add(iterate.t, iterate.measure, self.seconds, *asked, phi=phi)
         return iterate
 
     def _save(self) -> None:
         if self.checkpoint is not None and self.saved is not None:
-            write(self.checkpoint, self.saved, self.engine, self.recorder, self.seconds)
+            write(self.checkpoint, self.saved, self.engine, self.recorder, self.rows, self.seconds)
 
     def finish(self) -> Run:
         """Walk to the end; the result."""
@@ -305,4 +306,5 @@ class Walk:
             ties=None if engine.tie is None else Tie(*engine.tie),
             scheduled=self.method.schedule is not None,
             cycle=None if engine.cycle is None else Cycle(*engine.cycle),
+            iterates=self.recorder.kept(len(short)),
         )

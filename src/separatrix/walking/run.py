@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from separatrix.data.rows import Rows, Vector
-from separatrix.plot import compare
+from separatrix.plot import animate, compare
 from separatrix.reporting.plain import counted
 from separatrix.reporting.status import Word
 from separatrix.walking.engines import Engine
@@ -18,6 +18,7 @@ from separatrix.walking.methods import TEMPERED, Plan
 from separatrix.walking.trace import Measure, Trace
 
 if TYPE_CHECKING:
+    from matplotlib.animation import FuncAnimation
     from matplotlib.axes import Axes
 
 
@@ -130,6 +131,8 @@ class Run:
         The first iterate seen to come back bit for bit while rows were wrong, and its period: from there on the run
         repeats itself for ever. None if none was seen, in random order, and with the engine "gram", which does not
         watch.
+    iterates : ndarray or None
+        φ_t of every recorded iterate, a row each as in the trace, where that was asked for.
     """
 
     method: str
@@ -149,6 +152,7 @@ class Run:
     ties: Tie | None = None
     scheduled: bool = False
     cycle: Cycle | None = None
+    iterates: Vector | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         step = f", power {self.power:g}" if self.method.startswith(TEMPERED) else ""
@@ -181,6 +185,56 @@ class Run:
         separatrix.plot.compare : Several runs in one picture.
         """
         return compare([self], metric, ax=ax)
+
+    def animate(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        metric: str = "errors",
+        frames: int = 100,
+        interval: int = 100,
+        ax: Axes | None = None,
+    ) -> FuncAnimation:
+        """Show rows of two features, and frame by frame the line of each kept iterate, beside a curve with a cursor.
+
+        The run keeps them where it was made with `iterates=True`. `.to_jshtml()` of the answer is a page with buttons,
+        for notebooks as well; `.save("run.gif", writer="pillow")` a picture that moves.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n, 2)
+            The rows of the run, which it does not hold.
+        y : array of shape (n,)
+            Their labels.
+        metric : str, default="errors"
+            The curve beside the plane: a column of the trace.
+        frames : int, default=100
+            Frames at most; of more iterates those that are shown are spread evenly over the recorded ones, the first
+            and the last among them.
+        interval : int, default=100
+            Milliseconds that each is shown.
+        ax : matplotlib Axes or None, default=None
+            Where to draw the plane, and then no curve; a new figure with both when not given.
+
+        Returns
+        -------
+        matplotlib.animation.FuncAnimation
+            The animation, which lasts as long as it is held.
+
+        See Also
+        --------
+        separatrix.plot.plane : One iterate.
+        explore : The same in a browser, to play with.
+
+        Examples
+        --------
+        >>> import separatrix as sx
+        >>> X, y, _ = sx.planted(40, 2, margin=0.1, offset=3.0, random_state=7)
+        >>> run = sx.solve(X, y, "perceptron", record="all", iterates=True)
+        >>> page = run.animate(X, y).to_jshtml()
+        """
+        return animate(self, X, y, metric=metric, frames=frames, interval=interval, ax=ax)
 
 
 class Iterate:

@@ -49,6 +49,7 @@ def solve(
     order: str = "cyclic",
     sharpness: bool = False,
     angle: Bracket | None = None,
+    iterates: bool = False,
     memory_limit: int | str | None = None,
     arithmetic: Literal["float64", "float32"] = "float64",
     progress: Callable[[int, int | None], Any] | None = None,
@@ -113,6 +114,9 @@ def solve(
         A bracket on the widest margin of the same rows, `sx.max_margin(X, y)`: also record `angle_low` and
         `angle_high`, a proven interval for the angle in radians between θ_t and the direction of the widest margin. The
         intercept is part of θ, so with one the bracket is that of the rows with the constant column appended.
+    iterates : bool, default=False
+        Also keep φ_t of every recorded iterate in `run.iterates`, for `run.animate` say: eight bytes per column each. A
+        checkpoint has them too, and only a run that keeps them as well continues from it.
     memory_limit : int or str, optional
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
     arithmetic : {"float64", "float32"}, default="float64"
@@ -203,7 +207,7 @@ def solve(
             max_iter=int(max_iter),
             max_epochs=inf if max_epochs is None else max_epochs,
             stop=stop,
-            recorder=Recorder(every, sharpness, angle is not None),
+            recorder=Recorder(every, sharpness, angle is not None, bool(iterates)),
             angle=None if angle is None else Angle(rows, angle),
             callback=callback,
             checkpoint=checkpoint

@@ -122,8 +122,11 @@ class Trace(Mapping[str, NDArray[Any]]):
 class Recorder:
     """Collects the rows of a trace, and says at which iteration the next one is due."""
 
-    def __init__(self, record: str | int | None, sharpness: bool, angle: bool = False) -> None:
+    def __init__(
+        self, record: str | int | None, sharpness: bool, angle: bool = False, iterates: bool = False
+    ) -> None:
         self.record = record
+        self.iterates: list[NDArray[np.float64]] | None = [] if iterates else None  # φ of each row, where asked for
         self.names = (*COLUMNS, *(("sharpness",) if sharpness else ()), *(ANGLE if angle else ()))
         self.rows: list[tuple[float, ...]] = []
 
@@ -148,11 +151,19 @@ class Recorder:
             t, count = following, count + 1
         return count
 
-    def add(self, t: int, measure: Measure, seconds: float, *asked: float) -> None:
+    def add(
+        self, t: int, measure: Measure, seconds: float, *asked: float, phi: NDArray[Any] | None = None
+    ) -> None:
         """One more row, with what was asked for beside the columns of all; one already there is not written twice."""
         if self.rows and self.rows[-1][0] == t:
             return
+        if self.iterates is not None and phi is not None:
+            self.iterates.append(np.array(phi, dtype=np.float64))
         self.rows.append((t, *(getattr(measure, f.name) for f in fields(Measure)), seconds, *asked))
+
+    def kept(self, entries: int) -> NDArray[np.float64] | None:
+        """φ, of so many entries, of each row; None if that was not asked for."""
+        return None if self.iterates is None else np.array(self.iterates).reshape(len(self.rows), entries)
 
     def trace(self, loss_name: str) -> Trace:
         """All rows so far as columns."""

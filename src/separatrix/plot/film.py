@@ -1,0 +1,64 @@
+"""The way of a run, an iterate a frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from separatrix.data.rows import Vector
+from separatrix.plot.curves import Walked, compare
+from separatrix.plot.looks import LABELS, name_of, panels
+from separatrix.plot.planes import Picture
+
+if TYPE_CHECKING:
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class Filmed(Walked, Protocol):
+    """What is shown of a run."""
+
+    @property
+    def iterates(self) -> Vector | None:
+        """φ of every recorded iterate."""
+
+    @property
+    def bias(self) -> float:
+        """The value of the intercept's constant column, 0 without one."""
+
+
+def animate(
+    run: Filmed, X: Any, y: Any, *, metric: str, frames: int, interval: int, ax: Axes | None = None
+) -> FuncAnimation:
+    """Show the rows, and frame by frame the line of each iterate, beside a curve with a cursor; see `Run.animate`."""
+    if run.iterates is None:
+        raise ValueError('the run kept no iterates; solve with iterates=True, and record="all" for every one.')
+    if metric not in LABELS:
+        raise ValueError(f"metric must be one of {', '.join(LABELS)}, got {metric!r}.")
+    for name, value in (("frames", frames), ("interval", interval)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be a whole number from 1, got {value!r}.")
+    columns = run.iterates.shape[1] - bool(run.bias)
+    if columns != 2:
+        raise ValueError(f"an animation is of two columns, the run is of {columns}; solve with two of them.")
+    left, *right = panels(2, 11.0, 4.5) if ax is None else [ax]
+    picture = Picture(X, y, left)
+    left.legend(fontsize=8, loc="best", framealpha=0.8)
+    cursors = [compare([run], metric, ax=one).axvline(0.0, color="black", lw=0.8) for one in right]
+    phi, t, errors = run.iterates, run.trace["iteration"], run.trace["errors"]
+    n, name = len(picture.A), name_of(run.method, run.step_size)
+
+    def draw(k: int) -> list[Artist]:
+        picture.show(phi[k], run.bias)
+        left.set_title(f"{name}, t = {t[k]:,}: {errors[k]:,} of {n:,} rows wrong", fontsize=10)
+        for cursor in cursors:
+            cursor.set_xdata([t[k], t[k]])
+        return []
+
+    from matplotlib.animation import FuncAnimation
+
+    chosen = np.unique(np.linspace(0, len(t) - 1, frames).round().astype(int))
+    return FuncAnimation(cast("Figure", left.figure), draw, chosen.tolist(), interval=interval)
