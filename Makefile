@@ -45,7 +45,7 @@ sanitize: $(VENV)/installed-dev
 browser:
 	command -v chromium || scripts/install-chromium
 
-# The page of `separatrix explore`, one file made of its sources in src/separatrix/explore/page; it is committed.
+# The page of `separatrix explore`, one file made of its sources in src/separatrix/exploring/page; it is committed.
 explorer:
 	$(PYTHON) scripts/build-explorer
 

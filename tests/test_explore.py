@@ -27,7 +27,7 @@ from separatrix.exploring.explorer import PAGE, PLACE, template
 from separatrix.exploring.points import ENTRIES, MOST
 
 TOP = Path(__file__).parent.parent
-SOURCES = Path("src") / "separatrix" / "explore" / "page"
+SOURCES = Path("src") / "separatrix" / "exploring" / "page"
 BUILD = TOP / "scripts" / "build-explorer"
 X = np.array([[0.1, 1.0], [1.0, 1 / 3], [2.0, -1e-300], [3.0, 1e300]])
 Y = ["a", "a", "b", "b"]

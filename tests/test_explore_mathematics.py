@@ -24,7 +24,7 @@ from separatrix.core.definition import BLOCK, GROUP, exp, norm, sum_rows
 from separatrix.data.csv import read_text
 from separatrix.exploring.points import principal
 
-PAGE = Path(sx.__file__).parent / "explore" / "page"
+PAGE = Path(sx.__file__).parent / "exploring" / "page"
 DRIVER = Path(__file__).with_name("explore.mjs")
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs node to run the page's code")

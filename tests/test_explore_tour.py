@@ -13,7 +13,7 @@ import pytest
 
 import separatrix as sx
 
-PAGE = Path(sx.__file__).parent / "explore" / "page"
+PAGE = Path(sx.__file__).parent / "exploring" / "page"
 DRIVER = Path(__file__).with_name("explore_tour.mjs")
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs node to run the page's code")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.estimators.batch import BatchClassifier, LogisticClassifier, Scaling
+from separatrix.estimators.batch import BatchClassifier, Scaling
+from separatrix.estimators.logistic import LogisticClassifier
 from separatrix.estimators.shared import described
 from separatrix.walking.engines import Gram
 from separatrix.walking.methods import POWER
