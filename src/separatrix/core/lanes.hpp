@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
-#if SX_VECTOR == 64
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
@@ -41,8 +41,13 @@ template <class A> SX_INLINE typename Vector<A>::v load(const A *x) {
     return *reinterpret_cast<const typename Vector<A>::loose *>(x);
 }
 template <class A> SX_INLINE Vector<double>::v widen(const float *x) {
-#if SX_VECTOR == 64  // one instruction, which GCC does not find by itself
+    // One instruction of x86, which GCC does not find by itself: it converts entry by entry, or two by two.
+#if SX_VECTOR == 64
     return (Vector<double>::v)_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(x));
+#elif SX_VECTOR == 32
+    return (Vector<double>::v)_mm256_cvtps_pd(_mm_loadu_ps(x));
+#elif defined __SSE2__
+    return (Vector<double>::v)_mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(x))));
 #else
     return __builtin_convertvector(*reinterpret_cast<const Vector<float>::half *>(x), Vector<double>::v);
 #endif
