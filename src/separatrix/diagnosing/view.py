@@ -171,14 +171,18 @@ def centred(C: Matrix, G: Matrix, psi: Vector, budget: Budget) -> Vector:
         at, square = towards_centre(C, c, at)
         if square < CENTRED:
             return at
+        if not np.isfinite(square):
+            break
     return psi
 
 
 def towards_centre(C: Matrix, c: Vector, psi: Vector) -> tuple[Vector, float]:
-    """A step of Newton's method to the largest Π c_iᵀψ on the plane of cᵀψ, and its decrement λ² before that."""
+    """A step of Newton's method to the largest Π c_iᵀψ on the plane of cᵀψ, and its decrement λ² before that, or ∞."""
     from scipy.linalg import cho_solve
 
     B = C / (C @ psi)[:, None]
+    if not np.isfinite(B).all():  # ψ has come to an edge of the cone
+        return psi, np.inf
     try:
         factor = cholesky(gram(B))
     except np.linalg.LinAlgError:
