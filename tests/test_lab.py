@@ -18,7 +18,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from separatrix import solve
-from separatrix.lab import figures, store, theorems, workers
+from separatrix.lab import figures, theorems, workers
 from separatrix.lab.book import our_book, paper_book, parse_book, quick_book, read_book
 from separatrix.lab.jobs import WALK, Work
 from separatrix.lab.kinds import KINDS, curves, jobs_of
@@ -395,7 +395,7 @@ def test_a_full_or_read_only_disk_is_one_sentence_and_finished_runs_are_intact(t
     def refuse(*words):
         raise OSError(number, "refused")
 
-    monkeypatch.setattr(store.os, "replace", refuse)
+    monkeypatch.setattr("os.replace", refuse)
     with pytest.raises(StoreError, match=words) as caught:
         do_all([done, job], kept, data_dir=None, workers=1, show=False)
     assert "\n" not in str(caught.value)

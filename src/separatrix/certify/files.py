@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from separatrix.certify.proof import Claim, Number, Proof, ProofError, Stage
 from separatrix.models.recipe import Recipe
+from separatrix.reporting.writing import whole
 
 FORMAT = "separatrix proof 1"
 LONGEST = 2**28  # bytes of a file
@@ -80,18 +80,8 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
         document["earlier"] = [_written(stage) for stage in proof.earlier]
     if proof.model is not None:
         document["model"] = dict(proof.model)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, allow_nan=False)
-            file.write("\n")
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with whole(target) as file:
+        file.write(f"{json.dumps(document, allow_nan=False)}\n".encode())
 
 
 def load_proof(path: str | os.PathLike[str]) -> Proof:

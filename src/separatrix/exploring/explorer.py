@@ -15,6 +15,7 @@ from typing import Any, Literal
 from separatrix.data.problem import Problem, as_problem
 from separatrix.exploring.points import points_of
 from separatrix.reporting.plain import LONG, plain
+from separatrix.reporting.writing import whole
 
 PAGE = Path(__file__).with_name("explorer.html")
 PLACE = '<script type="application/json" id="given">null</script>'  # where the data go, once in the page
@@ -66,14 +67,11 @@ class Explorer:
             If the file cannot be written.
         """
         target = Path(path)
-        beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
-            beside.write_text(self.html, encoding="utf-8", newline="\n")
-            os.replace(beside, target)
+            with whole(target) as file:
+                file.write(self.html.encode())
         except OSError as error:
             raise type(error)(f"cannot write the page to {target}: {error.strerror or error}.") from None
-        finally:
-            beside.unlink(missing_ok=True)
         return target
 
     def open(self) -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import io
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.lab.spec import DataEntry
+from separatrix.reporting.writing import whole
 from separatrix.walking.checkpoint import UNREADABLE
 
 try:
@@ -198,13 +198,5 @@ def make_folder(folder: Path) -> None:
 def write_whole(path: Path, content: bytes) -> None:
     """Write to a temporary name beside `path`, then rename: no reader ever sees half a file."""
     make_folder(path.parent)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with written(path):
-        try:
-            with open(partial, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+    with written(path), whole(path) as file:
+        file.write(content)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Mapping
 from hashlib import blake2b
 from math import inf
@@ -16,6 +15,7 @@ import numpy as np
 from separatrix.data.rows import Vector
 from separatrix.nonlinear.model import Network, Sample
 from separatrix.nonlinear.run import COLUMNS
+from separatrix.reporting.writing import whole
 from separatrix.walking.checkpoint import UNREADABLE, Checkpoint, CheckpointError, check_writable, readable
 
 FORMAT = "separatrix network checkpoint 1"
@@ -98,11 +98,10 @@ def damaged(path: Path, error: Exception) -> CheckpointError:
 
 
 def write(checkpoint: Checkpoint, header: Mapping[str, Any], saved: Saved) -> None:
-    """Save the run under a temporary name beside the file, then rename."""
+    """Save the run."""
     path = Path(checkpoint.path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "wb") as file:
+        with whole(path) as file:
             np.savez(
                 file,
                 allow_pickle=False,
@@ -112,10 +111,5 @@ def write(checkpoint: Checkpoint, header: Mapping[str, Any], saved: Saved) -> No
                 seconds=np.array(saved.seconds),
                 t=np.array(saved.t),
             )
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
     except OSError as error:
         raise CheckpointError(f"cannot write checkpoint {path}: {error.strerror or error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from separatrix.core.constants import EXACT
 from separatrix.data.npy import NOT_NPY, npy_header
 from separatrix.data.rows import Rows, Vector
+from separatrix.reporting.writing import whole
 from separatrix.walking.engines import Engine, Gram, choose
 from separatrix.walking.engines.saved import check_state
 from separatrix.walking.methods import Plan
@@ -266,15 +267,14 @@ def fresh_seed() -> int:
 
 
 def write(checkpoint: Checkpoint, saved: Saved, engine: Engine, recorder: Recorder, rows: Rows, seconds: float) -> None:
-    """Save the run under a temporary name beside the file, then rename."""
+    """Save the run."""
     path = Path(checkpoint.path)
     header = json.dumps(saved.header | {"seed": saved.seed}).encode()
     trace = np.array(recorder.rows, dtype=np.float64).reshape(-1, len(recorder.names))
     iterates = recorder.kept(entries_of(rows))
     kept = {} if iterates is None else {"iterates": iterates}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "wb") as file:
+        with whole(path) as file:
             np.savez(
                 file,
                 allow_pickle=False,
@@ -284,10 +284,5 @@ def write(checkpoint: Checkpoint, saved: Saved, engine: Engine, recorder: Record
                 **kept,
                 **engine.save(),
             )
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
     except OSError as error:
         raise CheckpointError(f"cannot write checkpoint {path}: {error.strerror or error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
