@@ -387,11 +387,21 @@ def silent(_):
         (torch.nn.Linear(2, 1, dtype=torch.complex128), "complex parameters"),
         (Odd(lambda out: out * 1j), "output must be real"),
         (Odd(silent), "RuntimeError; give it such as it takes"),
+        (Odd(lambda out: out - out.mean()), "depends on the rows beside it"),
+        (
+            torch.nn.Sequential(torch.nn.BatchNorm1d(2, track_running_stats=False), torch.nn.Linear(2, 1)),
+            "depends on the rows beside it",
+        ),
     ],
 )
-def test_modules_with_complex_or_no_answers_are_refused_in_a_sentence(module, sentence):
+def test_modules_with_odd_answers_are_refused_in_a_sentence(module, sentence):
     with pytest.raises(ValueError, match=sentence):
         nonlinear.solve(module, np.eye(2), [0, 1])
+
+
+def test_layers_that_know_their_means_take_each_row_by_itself():
+    module = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))
+    assert nonlinear.solve(module, np.eye(2), [0, 1]).separated
 
 
 def test_rows_may_be_a_tensor_that_wants_a_gradient():

@@ -25,6 +25,7 @@ from separatrix.reporting.hints import install
 Precision = Literal["float64", "float32"]
 AT_ONCE = 4096  # rows checked at a time
 PROBED = 2  # rows that are tried before the first step
+SAME = 1e-3  # how far outputs of one row may be apart, as a part of the largest: rounding is far less
 
 
 def need_torch() -> Any:
@@ -169,6 +170,21 @@ class Network:
             raise ValueError("module changes the rows that it is given; its first layer must not be inplace=True.")
         if not out.requires_grad:
             raise ValueError("module's output depends on none of its parameters; there is nothing to train.")
+        if k == PROBED and not self.alone(out):
+            raise ValueError(
+                "module's output for a row depends on the rows beside it; give it layers that take each row by itself, "
+                "such as BatchNorm with track_running_stats=True, or LayerNorm."
+            )
+
+    def alone(self, out: Any) -> bool:
+        """Whether the first row has the output it has among others, but for rounding."""
+        try:
+            with self.torch.no_grad():
+                one = self.module(self.rows(0, 1).clone()).reshape(-1)
+        except (RuntimeError, ValueError):  # a layer that takes means over rows wants two
+            return False
+        slack = SAME * float(out.detach().abs().max())
+        return bool(self.torch.allclose(one, out.detach().reshape(-1)[:1], rtol=SAME, atol=slack, equal_nan=True))
 
     def rows(self, lo: int, hi: int) -> Any:
         """Rows lo … hi-1 as a tensor; those stored in the type of the arithmetic are not copied."""
