@@ -21,6 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np  # noqa: E402
 from scipy import sparse  # noqa: E402
 
+from browsing import browser, visit  # noqa: E402, F401  # fixtures of the tests of the explorer's page
 from separatrix.core.library import SETS, library  # noqa: E402
 from separatrix.datasets import places  # noqa: E402
 

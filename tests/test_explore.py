@@ -134,6 +134,7 @@ def test_the_builder_joins_modules_in_the_order_of_their_imports_and_notices_wha
         ("aside", 'import x from "./film.js";', "an import must be one line"),
         ("aside", 'import {\n  film,\n} from "./film.js";', "an import must be one line"),
         ("aside", 'import {other} from "./film.js";', "other, which film.js does not export"),
+        ("aside", 'import {film} from "./film.js";\nimport {film} from "./film.js";', "film.js is imported twice"),
         ("aside", 'import {gone} from "./gone.js";', "gone.js, which is not there"),
         ("aside", 'const x = "</SCRIPT>";', "</script"),
         ("aside", 'const x = import("./film.js");', "import()"),

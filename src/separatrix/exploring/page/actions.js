@@ -6,7 +6,6 @@ import { toFragment } from "./fragment.js";
 import { runName } from "./player.js";
 import { icon } from "./tools.js";
 import { goTo } from "./tour.js";
-import { goTo } from "./tour.js";
 
 const SUN = "M12 8a4 4 0 1 0 .01 0ZM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.4 1.4M17.6 17.6 19 19M19 5l-1.4 1.4M6.4 17.6 5 19";
 const MOON = "M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z";

@@ -27,7 +27,9 @@ const ABOUT = {
 
 /** What somebody wrote for a step size: a positive number, or ∞ under one of its names; NaN for all else. */
 export function readGamma(text) {
-  const word = text.trim().toLowerCase().replace(",", ".");
+  const written = text.trim().toLowerCase();
+  if (/^[1-9]\d{0,2}(,\d{3})+$/.test(written)) return NaN; // 1,000 may be a thousand or one
+  const word = written.replace(",", ".");
   if (["∞", "inf", "infinity", "oo"].includes(word)) return Infinity;
   const value = word === "" ? NaN : Number(word);
   return value > 0 && value < Infinity ? value : NaN;
