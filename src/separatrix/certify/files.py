@@ -116,7 +116,7 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
     ...     path = os.path.join(folder, "y.proof")
     ...     sx.save_proof(sx.separate(*sx.two_samples()).proof, path)
     ...     print(sx.load_proof(path))
-    separable by separator: some θ has z_iᵀθ > 0 in every row
+    separable by a θ that puts every row on its right side: some θ has z_iᵀθ > 0 in every row
     """
     try:
         if Path(path).stat().st_size > LONGEST:

@@ -114,7 +114,9 @@ class Proof:
     float_weights : ndarray
         The weights over the largest of them.
     argument : str
-        The argument in a word.
+        The argument in a word: "separator", "zero-row", "contradiction", "gordan" or "cholesky".
+    reason : str
+        The argument in a clause.
 
     See Also
     --------
@@ -167,11 +169,24 @@ class Proof:
             return "zero-row" if len(self.rows) == 1 else "contradiction"
         return "gordan"
 
-    def __str__(self) -> str:
+    @property
+    def reason(self) -> str:
+        """The argument in a clause."""
         count = sum(len(stage.rows or ()) for stage in self.stages)
-        on = "" if self.rows is None else f" on {count:,} row{'s' * (count > 1)}"
-        model = "" if self.model is None else f" of the model {self.model['model']}"
-        return f"{self.claim} by {self.argument}{on}{model}: {self.claim.message}"
+        rows = f"{count:,} row{'s' * (count != 1)}"
+        stages = f", in {len(self.stages)} stages" if self.earlier else ""
+        words = {
+            "separator": "a θ that puts every row on its right side",
+            "zero-row": "a row of zeros",
+            "contradiction": "two rows of which no θ gets both right",
+            "gordan": f"{rows} that cancel under positive weights{stages} (Gordan)",
+            "cholesky": f"{rows} that cancel under positive weights near those given (Cholesky)",
+        }
+        return words[self.argument]
+
+    def __str__(self) -> str:
+        model = "" if self.model is None else f" in the model {self.model['model']}"
+        return f"{self.claim}{model} by {self.reason}: {self.claim.message}"
 
     __repr__ = __str__
 

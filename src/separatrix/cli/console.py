@@ -42,6 +42,7 @@ SPELLED = {
     "pass missing='drop'": "pass --missing drop",
     "name it in keep= to": "name it in --keep to",
     "name two in columns=": "name two in --columns",
+    "pass fit_intercept=True": "pass --intercept",
     "fit_intercept=True contradicts": "--intercept contradicts",
     "fit_intercept=False contradicts": "--no-intercept contradicts",
     "give data_dir": "give --data-dir",

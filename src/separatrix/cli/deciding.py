@@ -97,7 +97,7 @@ def separate(
             "fragile": found.fragile,
             "tool": found.tool,
             "seconds": found.seconds,
-            "notes": list(opened.notes),
+            "notes": list(found.notes),
         }
         theta = "" if found.theta is None else f"\ntheta: {in_line(found.theta, opened.names, opened.intercept)}"
         show(str(found) + theta, answer, json)

@@ -152,6 +152,12 @@ class HeldRows:
         sign = np.sign(self.sign)
         return _assembled(self.arrays, sign, self.weight, self.lengths, bias, self.classes, self.d)
 
+    def with_intercept(self) -> HeldRows:
+        """The same rows with a constant column of value 1; themselves where there is one."""
+        if self.bias:
+            return self
+        return _assembled(self.arrays, np.sign(self.sign), self.weight, self.r * self.scale, 1.0, self.classes, self.d)
+
     def close(self) -> None:
         """Nothing to let go of."""
 

@@ -16,6 +16,7 @@ from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.deciding.budget import Budget, check_time_limit
 from separatrix.deciding.distinct import distinct
 from separatrix.deciding.fragile import is_fragile
+from separatrix.deciding.intercept import remark
 from separatrix.deciding.kind import evidence_in, last_resort, proof_beside, whole_kind
 from separatrix.deciding.margin import Bracket, Margin, MarginStatus
 from separatrix.deciding.max_margin import remember
@@ -26,6 +27,20 @@ from separatrix.reporting.status import Word
 LAST = Tool("exact", lambda case: None)
 KNOWN = Tool("known", lambda case: None)  # what an earlier call on the same Problem left
 BESIDE = Tool("core", lambda case: None)  # rows that no last digit moves, beside others that are tied to rounding
+
+
+FOUND_BY = {  # the tools in words
+    "rows": "a look at single rows, and pairs of equal ones",
+    "perceptron": "a few sweeps of the perceptron",
+    "sample": "some of the rows, which decide for all",
+    "pair": "a separator and weights in floats, and linear algebra",
+    "core": "the rows that no last digit moves",
+    "newton": "Newton's method",
+    "kernel": "one exact linear system",
+    "exact": "rational arithmetic",
+    "shards": "a growing set of rows",
+    "known": "an earlier call on the same Problem",
+}
 
 
 class Verdict(Word):
@@ -59,13 +74,17 @@ class Separation:
     fragile : bool
         Whether the verdict could turn if entries that look rounded changed by one part in 1e12.
     tool : str
-        What decided: "rows", "perceptron", "sample", "pair", "newton", "kernel" or "exact"; "shards" for rows in
-        files or on a cluster; "known" for a bracket that an earlier call on the same `Problem` left; "none" where
-        nothing did.
+        What decided, in a word: "rows", a look at single rows and pairs of equal ones; "perceptron", a few sweeps of
+        it; "sample", some of the rows; "pair", a separator and weights found together in floats, of which linear
+        algebra made the proof; "core", the same for the rows that no last digit moves; "newton", Newton's method on the
+        margin; "kernel", one exact linear system; "exact", rational arithmetic; "shards", a growing set of rows, where
+        they are in files or on a cluster; "known", a bracket that an earlier call on the same `Problem` left; "none"
+        where nothing did.
     seconds : float
         The time it took.
     notes : tuple of str
-        What was noticed when a table was read: columns left out, for instance.
+        What was noticed when a table was read: columns left out, for instance. And of inseparable rows, where no
+        intercept was asked for, whether one makes them separable.
     message : str
         The verdict in a sentence, with its certainty.
     """
@@ -121,13 +140,12 @@ class Separation:
         text = f"{self.status}: {self.message}"
         if self.evidence is not None:
             text += f"\nevidence: {self.evidence}"
-        through_origin = self.proof is not None and not self.proof.intercept
-        if self.status is not Verdict.SEPARABLE and through_origin:
-            text += "\nonly hyperplanes through the origin were asked for; an intercept allows others"
         if self.status is not Verdict.INSEPARABLE:
             text += f"\nmargin between {self.margin.lower:.6g} and {self.margin.upper:.6g}, as far as was needed"
         if self.proof is not None:
             text += f"\nproof: {self.proof}"
+        if self.tool in FOUND_BY:
+            text += f"\nfound by: {FOUND_BY[self.tool]}"
         if self.fragile and self.proof is not None:
             text += "\nfragile: a change of one part in 1e12 could turn this verdict"
         return text + "".join(f"\nnote: {note}" for note in self.notes)
@@ -154,7 +172,9 @@ def separate(
     y : array-like, path, str or data frame, optional
         Two-valued labels, the larger one +1, or the name of their column; of a formula the data frame; as in `solve`.
     fit_intercept : bool, optional
-        Let the hyperplane miss the origin; by default only where a formula or a model has an intercept.
+        Let the hyperplane miss the origin; by default only where a formula or a model has an intercept. Where the rows
+        are inseparable without one, they are decided once more with it, and `notes` says what that showed: up to
+        n·D·min(n, D) = 2·10⁷ with D columns, 2,000 rows of 99 say, and not for rows in files or on a cluster.
     exact : bool, default=False
         Insist on the bits as stored where the last digits decide: a proof, however long exact arithmetic takes.
     time_limit : float, optional
@@ -188,7 +208,7 @@ def separate(
     >>> print(found.status)
     inseparable
     >>> print(found.proof)
-    overlap by gordan on 4 rows: no θ has z_iᵀθ ≥ 0 in all rows and > 0 in one
+    overlap by 4 rows that cancel under positive weights (Gordan): no θ has z_iᵀθ ≥ 0 in all rows and > 0 in one
     >>> found.verify(X, y)
     True
     """
@@ -198,11 +218,13 @@ def separate(
         found = again(decidable(problem))
         if found is None:
             found = decide(problem, budget)
+            if found.status is Verdict.INSEPARABLE and not problem.fit_intercept:
+                found = replace(found, notes=(remark(problem, budget),))
             if not budget.late:  # what was cut short may say less than there is to say
                 problem.known["verdict"] = found.copy()
             if found.status is not Verdict.INSEPARABLE:
                 remember(problem, found.margin)
-        return replace(found, seconds=time.perf_counter() - began, notes=problem.notes)
+        return replace(found, seconds=time.perf_counter() - began, notes=(*problem.notes, *found.notes))
 
 
 def again(problem: Problem) -> Separation | None:

@@ -313,7 +313,7 @@ class Diagnosis:
         else:
             lines += [f"{pair.first} against {pair.second}: {pair.kind}" for pair in self.pairs]
         if self.proof is not None:
-            lines.append(f"proof: {self.proof.argument}")
+            lines.append(f"proof: {self.proof.reason}")
         return lines
 
     def __str__(self) -> str:
