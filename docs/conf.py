@@ -24,9 +24,13 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_copybutton",
     "sphinx_design",  # the four doors of the first page
     "sphinx_gallery.gen_gallery",
     "commands",
+    "drawn",
+    "explorer",
+    "mathematics",
     "members",
     "rooms",
 ]
@@ -37,7 +41,8 @@ suppress_warnings = ["config.cache"]  # the gallery's options hold functions, wh
 
 # Markdown pages are the source; headings can be linked to.
 myst_heading_anchors = 3
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+html_math_renderer = "mathml"
 
 # Reference pages come from the docstrings, which name the types: signatures stay short.
 autosummary_generate = True
@@ -80,6 +85,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"separatrix {release}"
 html_static_path = ["_static"]
+html_extra_path = ["../src/separatrix/exploring/explorer.html"]  # the explorer, to the top of the site
 html_css_files = ["separatrix.css"]
 html_copy_source = False
 html_show_sphinx = False
