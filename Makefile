@@ -75,7 +75,7 @@ bench: $(VENV)/installed-dev
 clean:
 	rm -rf $(VENV) $(OLDEST) build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f src/separatrix/core/libseparatrix.*
-	rm -rf docs/gallery docs/reference/generated
+	rm -rf docs/drawn docs/gallery docs/reference/generated
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are files inside .venv: they go when it goes, and are stale when pyproject.toml is newer. A core that is older

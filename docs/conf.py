@@ -24,9 +24,13 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_copybutton",
     "sphinx_design",  # the four doors of the first page
     "sphinx_gallery.gen_gallery",
     "commands",
+    "drawn",
+    "explorer",
+    "mathematics",
     "members",
     "rooms",
 ]
@@ -37,13 +41,15 @@ suppress_warnings = ["config.cache"]  # the gallery's options hold functions, wh
 
 # Markdown pages are the source; headings can be linked to.
 myst_heading_anchors = 3
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+html_math_renderer = "mathml"
 
 # Reference pages come from the docstrings, which name the types: signatures stay short.
 autosummary_generate = True
 default_role = "py:obj"  # `name` in a docstring: code, and a link where it is one of ours
 toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
+maximum_signature_line_length = 72  # longer ones have a line for each parameter
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -79,11 +85,16 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"separatrix {release}"
+html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
+html_extra_path = ["../src/separatrix/exploring/explorer.html"]  # the explorer, to the top of the site
 html_css_files = ["separatrix.css"]
+copybutton_exclude = ".linenos, .gp, .go"  # neither prompts nor what was printed
+copybutton_selector = "div:not(.highlight-text):not(.no-copy) > div.highlight pre"
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
+    "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": "separatrix", "alt_text": ""},
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 7,

@@ -19,7 +19,7 @@ pytest.importorskip("matplotlib", reason="the gallery draws; matplotlib is in th
 TOP = Path(__file__).parent.parent
 DOCS = TOP / "docs"
 SCRIPTS = sorted((TOP / "examples").glob("plot_*.py"))
-MADE = ("gallery", "generated", "_ext", "_templates", "_static")  # by the build, or no pages
+MADE = ("drawn", "gallery", "generated", "_ext", "_templates", "_static")  # by the build, or no pages
 PAGES = sorted(
     page for page in [*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")] if not set(MADE) & set(page.relative_to(DOCS).parts)
 )
@@ -93,6 +93,55 @@ def test_the_drawing_has_every_room_and_an_arrow_for_each_import_that_does_not_f
     arrows = sum(map(len, rooms.reduced(graph).values())) + sum(map(len, rooms.graph("LATER").values()))
     assert len(graph) < arrows == text.count("marker-end")
     assert all(rooms.path_of(room).exists() and rooms.duty(room) for room in graph)
+
+
+DRAWN = [
+    (page, text.count("\n", 0, found.start()) + 1, found[1])
+    for page in PAGES
+    for text in [page.read_text(encoding="utf-8")]
+    for found in re.finditer(r"^```\{drawn\} (.+)$", text, re.MULTILINE)
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:distributed", "ignore::ResourceWarning")  # Dask's own
+@pytest.mark.parametrize(("page", "line", "call"), DRAWN, ids=lambda one: getattr(one, "stem", None))
+def test_the_pictures_of_a_page_are_drawn_by_its_own_code(page, line, call, tmp_path, monkeypatch):
+    import matplotlib.pyplot as plt
+
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    drawn = import_module("drawn")
+    plt.switch_backend("agg")
+    made = drawn.draw(drawn.block_above(page.read_text(encoding="utf-8"), line), call, tmp_path / "picture")
+    assert made.read_bytes()[:5] in (b"<?xml", b"GIF89"), made
+
+
+def test_a_call_that_draws_nothing_is_no_picture(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    with pytest.raises(ValueError, match="draws nothing"):
+        import_module("drawn").draw("x = 1", "x + 1", tmp_path / "picture")
+
+
+def test_formulas_of_the_pages_become_mathml(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    mathematics = import_module("mathematics")
+    found = 0
+    for page in PAGES:
+        text = re.sub(r"^(`{3,}).*?^\1|`[^`\n]+`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        blocks = re.findall(r"\$\$(.+?)\$\$", text, re.DOTALL)
+        lines = re.findall(r"\$([^$]+)\$", re.sub(r"\$\$.+?\$\$", "", text, flags=re.DOTALL))
+        made = [*map(mathematics.display, blocks), *map(mathematics.inline, lines)]
+        found += len(made)
+        for formula in made:
+            shown = re.sub(r"<[^>]+>", "", formula)
+            assert not re.search(r"\\[a-z]|[_^{}]", shown.replace("{", "", 1)), (page.name, shown)
+    assert found >= 1
+
+
+def test_a_formula_in_a_line_breaks_before_relations_and_not_within_brackets(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    shown = import_module("mathematics").inline(r"f(a = b) ≤ ‖c = d‖ ≤ e_{i = j}, g")
+    lines = [re.sub(r"<[^>]+>", "", part) for part in re.split(r"<wbr>|(?<=</math>) ", shown)]
+    assert lines == ["f(a=b)", "≤‖c=d‖", "≤ei=j,", "g"]
 
 
 def test_what_builds_the_site_is_installed_for_developers():
