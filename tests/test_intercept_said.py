@@ -55,7 +55,7 @@ def test_rows_beyond_the_limit_are_not_decided_twice(monkeypatch):
 
 def test_rows_in_files_are_not_decided_twice(tmp_path):
     np.save(tmp_path / "X.npy", X)
-    found = sx.separate(tmp_path / "X.npy", APART, memory_limit="1GB")
+    found = sx.separate(tmp_path / "X.npy", APART, memory_limit="8GB")
     assert found.status == "inseparable" and "which was not tried here" in found.notes[0]
 
 

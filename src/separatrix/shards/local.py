@@ -62,12 +62,14 @@ def local_team(rows: Source, labels: Labels, sample_weight: Any, limit: int) -> 
     per_row = 8 if weight is not None else 0
     block, runs = BLOCK * rows.d * rows.dtype.itemsize, len(leaves(0, rows.n, rows.n, rows.breaks)[1])
     fixed = WORK + count * block + max(4, 2 * count) * max(PIECE, block) + 16 * (rows.d + 2) * runs
-    budget = limit - resident() - fixed
+    used = resident()
+    budget = limit - used - fixed
     if (PLAIN + per_row) * rows.n > budget:
-        needed = resident() + fixed + (PLAIN + per_row) * rows.n
+        needed = used + fixed + (PLAIN + per_row) * rows.n
         raise ValueError(
-            f"memory_limit={limit:,} bytes is too little for {rows.n:,} rows of {rows.d:,} columns: "
-            f"it takes {needed:,} to keep a side for every row; raise it, or use a cluster."
+            f"memory_limit={limit:,} bytes is too little for {rows.n:,} rows of {rows.d:,} columns: keeping a "
+            f"side for every row takes {needed:,}, {used:,} of which this process holds already; raise it, or use a "
+            "cluster."
         )
     lazy = (LAZY + per_row) * rows.n <= budget
     return Local([Shard(rows, labels, weight, 0, rows.n, lazy=lazy, threads=count)])
