@@ -75,7 +75,7 @@ function rowsOfTable(films) {
 }
 
 function drawTable(table, films, t) {
-  const names = films.length > 1 ? ["A", "B"] : [runName(films[0].asked)];
+  const names = films.length > 1 ? ["A", "B"] : [runName(films[0].asked).replace("γ = ", "γ\u00a0=\u00a0")];
   const places = films.map((film) => iterateAt(film, t).index), rows = rowsOfTable(films);
   const wanted = [names, ...rows.map(([name, say]) => [name, ...films.map((film, k) => say(film, places[k]))])];
   if (table.rows.length !== wanted.length || table.rows[0].cells.length !== films.length + 1) build(table, films.length, rows.length);
