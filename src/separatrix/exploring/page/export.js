@@ -62,7 +62,9 @@ export function scriptOf(state, film) {
   const { names, method, gamma, intercept, maxIter } = state;
   const found = foundBy(film, state);
   const step = takesGamma(method) ? `, step_size=${pythonFloat(gamma)}` : "";
-  const order = method === "perceptron" ? `, order="${state.order}"` : "";
+  // For the most wrong row Python takes the engine of inner products, whose sums round otherwise than this page's.
+  const engine = state.order === "most-wrong" ? ', engine="dense"' : "";
+  const order = method === "perceptron" ? `, order="${state.order}"${engine}` : "";
   return [
     `"""${runName(state).replace("γ", "step size").replace("∞", "infinity")}, as the explorer of separatrix showed it."""`,
     "",
