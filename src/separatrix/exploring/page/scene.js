@@ -108,8 +108,10 @@ function lineMarks({ line }, view, stroke, dash, name) {
   if (!ends) return [];
   const marks = [{ is: "path", at: ends, stroke, width: 2.5, dash }];
   if (!name) return marks;
-  const [x, y] = ends.reduce((one, other) => (other[1] < one[1] ? other : one));
-  const at = [[Math.min(view.width - 16, Math.max(16, x + (name === "A" ? 12 : -12))), Math.max(34, y + 18)]];
+  // A at the upper end, B at the lower: two runs are often nearly one line.
+  const [x, y] = ends.reduce((one, other) => ((other[1] < one[1]) === (name === "A") ? other : one));
+  const [right, down] = name === "A" ? [12, 18] : [-18, -14];
+  const at = [[Math.min(view.width - 16, Math.max(16, x + right)), Math.min(view.height - 14, Math.max(34, y + down))]];
   return [...marks, { is: "text", at, text: name, anchor: "middle", size: 13, fill: stroke, strong: true }];
 }
 
