@@ -238,6 +238,21 @@ def test_the_tour_is_walked_to_its_end_where_one_breaks_it(visit):
     assert tour.is_hidden() and seen.points == before
 
 
+def test_the_page_remembers_what_each_step_size_took_on_these_points(visit):
+    seen = visit()
+    tried = seen.page.locator(".tried")
+    for gamma in ("1", "10", "12", "∞"):
+        assert tried.is_visible() == (gamma != "1")
+        seen.page.locator("#gamma").fill(gamma)
+        seen.page.locator("#gamma").press("Enter")
+        seen.settle()
+    told = tried.inner_text().replace("\u00a0", " ")
+    assert told == "Tried so far: γ = 0.1: 136, γ = 1: 13, γ = 12: 11, γ = ∞: 11 iterations."
+    seen.drag(seen.place(0), (0, 5))
+    seen.settle()
+    assert tried.is_hidden()  # other points
+
+
 # Keys, phones, schemes, screen readers
 
 
