@@ -126,7 +126,7 @@ def test_points_are_flipped_and_deleted_one_by_one_and_along_a_stroke(visit):
 
 
 def test_a_stroke_of_the_brush_is_a_cloud_and_one_step_back(visit):
-    seen = visit("d=drawn&p=&names=x~y~circles~triangles&m=lr-gd&g=1")
+    seen = visit("d=drawn&p=&names=x~y~circles~triangles&m=lr-gd&g=1&i=1")
     assert seen.page.locator("#numbers h2").inner_text() == "No points yet"
     box = seen.page.locator("#plane-canvas").bounding_box()
     for tool, across in (("Brush circles", 0.25), ("Brush triangles", 0.7)):

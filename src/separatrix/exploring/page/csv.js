@@ -4,7 +4,7 @@
 
 import { principalDirections } from "./principal.js";
 
-const MISSING = new Set(["", "NA", "NaN", "nan", "NAN", "null", "NULL", "None", "n/a", "N/A", "?", "."]);
+export const MISSING = new Set(["", "NA", "NaN", "nan", "NAN", "null", "NULL", "None", "n/a", "N/A", "?", "."]);
 const DELIMITERS = ["\t", ";", "|", ","];
 const SAMPLE = 20; // lines that tell the delimiter
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
@@ -180,7 +180,8 @@ function decimalPoint(cell) {
   return MISSING.has(cell) ? cell : cell.replaceAll(".", "_").replace(",", ".");
 }
 
-function isValue(cell, delimiter) {
+/** Whether a cell is a number or a truth, and so no name of a column. */
+export function isValue(cell, delimiter) {
   if (MISSING.has(cell)) return false;
   if (/^(true|false)$/i.test(cell) || NUMBER.test(cell) || ENDLESS.test(cell)) return true;
   return delimiter === ";" && NUMBER.test(decimalPoint(cell));

@@ -43,7 +43,12 @@ function logarithmic({ end, films: { a, b } }) {
 
 /** The scale of time: every iteration as wide as the other, or log(1 + t). */
 function timeScale(player, room) {
-  return scaleBetween(0, Math.max(1, player.end), logarithmic(player) ? "log1p" : "linear", room);
+  return whole(scaleBetween(0, Math.max(1, player.end), logarithmic(player) ? "log1p" : "linear", room));
+}
+
+/** There is no half an iteration, and no half a point. */
+function whole({ at, marks }) {
+  return { at, marks: marks.filter(Number.isInteger) };
 }
 
 function valueScale(kind, films, key, room) {
@@ -52,7 +57,7 @@ function valueScale(kind, films, key, room) {
     if (v > 0 && v < low) low = v;
     if (v > high && v < Infinity) high = v;
   }
-  if (kind === "count") return scaleBetween(0, Math.max(1, high), high > 20 ? "log1p" : "linear", room);
+  if (kind === "count") return whole(scaleBetween(0, Math.max(1, high), high > 20 ? "log1p" : "linear", room));
   if (high <= 0) return scaleBetween(0, 1, "linear", room);
   if (high / low < 30) return scaleBetween(0, high, "linear", room);
   return scaleBetween(Math.max(low, high * DEEPEST) * 0.8, high * 1.25, "log", room);
@@ -100,7 +105,7 @@ function drawAxes(context, box, scale, time, last) {
     if (y < box.bottom - box.height - 1 || taken.some((other) => Math.abs(other - y) < 13)) continue;
     taken.push(y);
     stroke(context, box.left, y, box.right, y);
-    context.fillText(shown(value, 2), box.left - 6, y);
+    context.fillText(axisText(value), box.left - 6, y);
   }
   context.textAlign = "center";
   context.textBaseline = "top";
@@ -111,6 +116,12 @@ function drawAxes(context, box, scale, time, last) {
     const text = shown(t, 2), half = context.measureText(text).width / 2;
     context.fillText(text, Math.min(x, box.right + RIGHT - half), box.bottom + 6);
   }
+}
+
+/** Beside the axis there is room for five letters. */
+function axisText(value) {
+  const text = shown(value, 2);
+  return text.length <= 5 ? text : value.toExponential(0).replace("e+", "e").replace("-", "−");
 }
 
 function stroke(context, x1, y1, x2, y2) {

@@ -16,7 +16,7 @@ export const DATASETS = [
   {
     id: "worst-case",
     title: "The worst case",
-    sentence: "One row against n - 1: the batch perceptron needs about 0.3 n iterations, the normalized methods a few.",
+    sentence: "One row against n − 1: the batch perceptron needs about 0.3 n iterations, the normalized methods a few.",
     needsN: true,
     make: ({ n = 100 } = {}) => ({ points: worstCase(n), names: SIGNS, intercept: false }),
   },

@@ -27,9 +27,9 @@ function decideLines(points) {
   const proof = overlap(plus, minus, A, B);
   if (proof) return { separable: false, proof };
   const pair = nearest(A, B);
-  const { w, b, distance } = lineBetween(pair, grid);
+  const { w, b, half } = lineBetween(pair, grid);
   const support = [...touching(pair, plus, pair.p), ...touching(pair, minus, pair.q)].sort((i, j) => i - j);
-  return widest(distance / 2, [...w, b], support);
+  return widest(half, [...w, b], support);
 }
 
 /** Without: does the hull of the rows z_i = y_i a_i hold 0? μ is its distance from 0. */
@@ -316,13 +316,14 @@ function touching(pair, points, o) {
   return points.filter((x) => along(pair, x, o) === 0).map((x) => x.i);
 }
 
-/** w = normal/‖normal‖, b that puts the line in the middle, and the distance, each rounded at the end alone. */
+/** w = normal/‖normal‖, b that puts the line in the middle, the distance and half of it, each rounded at the end alone. */
 function lineBetween({ p, q, edge, sign }, grid) {
   [p, q, ...(edge ?? [])].forEach(asWhole);
   const s = BigInt(sign);
   const [nx, ny] = edge ? [s * (edge[1].Y - edge[0].Y), s * (edge[0].X - edge[1].X)] : [p.X - q.X, p.Y - q.Y];
   const square = nx * nx + ny * ny;
   const sum = nx * (p.X + q.X) + ny * (p.Y + q.Y);
-  const distance = overRoot(nx * (p.X - q.X) + ny * (p.Y - q.Y), square, grid.e);
-  return { w: [overRoot(nx, square, 0), overRoot(ny, square, 0)], b: overRoot(-sum, square, grid.e - 1), distance };
+  const across = nx * (p.X - q.X) + ny * (p.Y - q.Y);
+  const [distance, half] = [0, 1].map((less) => overRoot(across, square, grid.e - less)); // the half of ∞ is no half
+  return { w: [overRoot(nx, square, 0), overRoot(ny, square, 0)], b: overRoot(-sum, square, grid.e - 1), distance, half };
 }

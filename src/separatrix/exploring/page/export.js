@@ -1,16 +1,18 @@
 // What is taken from the page: the data as CSV, and a Python script that makes the very run. (The picture is paint.js's.)
 
+import { isValue, MISSING } from "./csv.js";
 import { iterateAt, runName, takesGamma } from "./player.js";
 
 const WIDTH = 100; // letters of a name in a script: more would not be read
 
-/** The points as CSV: two columns of shortest exact numbers and the names of the classes. */
+/** The points as CSV: two columns of shortest exact numbers and the names of the classes, where these can be read back. */
 export function csvOf({ points, names }) {
-  const taken = [names.x, names.y];
+  const taken = [names.x, names.y].map((name) => (isValue(name.trim(), ";") || MISSING.has(name.trim()) ? `c${name.trim()}` : name));
   const label = ["class", "label", "label_"].find((name) => !taken.includes(name));
-  const side = names.plus === names.minus ? { plus: "1", minus: "-1" } : names;
+  const lost = names.plus.trim() === names.minus.trim() || [names.plus, names.minus].some((name) => MISSING.has(name.trim()));
+  const side = lost ? { plus: "1", minus: "-1" } : names;
   const lines = points.map(({ x, y, label: sign }) => [exact(x), exact(y), cell(sign > 0 ? side.plus : side.minus)].join(","));
-  return `${[cell(names.x), cell(names.y), label].join(",")}\n${lines.join("\n")}\n`;
+  return `${[...taken.map(cell), label].join(",")}\n${lines.join("\n")}\n`;
 }
 
 function exact(x) {
@@ -42,7 +44,7 @@ export function pythonString(text) {
 
 /** What the page found: the count and θ at its first separator, or where the run ended; null while it is still running. */
 export function foundBy(film, state) {
-  const asked = { method: state.method, gamma: takesGamma(state.method) ? state.gamma : Infinity, points: state.points, intercept: state.intercept, maxIter: state.maxIter };
+  const asked = { method: state.method, gamma: takesGamma(state.method) ? state.gamma : Infinity, points: state.points, intercept: state.intercept, order: state.order, maxIter: state.maxIter };
   if (!film || Object.keys(asked).some((key) => !Object.is(asked[key], film.asked[key]))) return null;
   const at = film.separatedAt >= 0 ? film.separatedAt : film.t[film.t.length - 1];
   const { phi } = iterateAt(film, at);
@@ -60,7 +62,9 @@ export function scriptOf(state, film) {
   const { names, method, gamma, intercept, maxIter } = state;
   const found = foundBy(film, state);
   const step = takesGamma(method) ? `, step_size=${pythonFloat(gamma)}` : "";
-  const order = method === "perceptron" ? `, order="${state.order}"` : "";
+  // For the most wrong row Python takes the engine of inner products, whose sums round otherwise than this page's.
+  const engine = state.order === "most-wrong" ? ', engine="dense"' : "";
+  const order = method === "perceptron" ? `, order="${state.order}"${engine}` : "";
   return [
     `"""${runName(state).replace("γ", "step size").replace("∞", "infinity")}, as the explorer of separatrix showed it."""`,
     "",

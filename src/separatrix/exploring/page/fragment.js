@@ -56,7 +56,7 @@ function nameOut(name) {
 /**
  * @param {string} text with or without the #
  * @returns {{patch: null|Partial<import("./state.js").State>, sentence: null|string}} the patch holds all that a fragment says,
- *   the rest as in PLAIN; null where there is nothing to read
+ *   the rest as in PLAIN, and no points where it speaks of none; null where there is nothing to read
  */
 export function fromFragment(text) {
   const bare = text.replace(/^#/, "");
@@ -71,6 +71,7 @@ export function fromFragment(text) {
 }
 
 function dataIn(parts) {
+  if (!parts.has("d") && !parts.has("p")) return {}; // the run alone: on the points that are there
   const id = parts.get("d") ?? "drawn";
   const set = DATASETS.find((one) => one.id === id);
   if (!parts.has("p")) {
@@ -103,7 +104,7 @@ function namesIn(text) {
 function runIn(parts) {
   return {
     method: methodIn(parts.get("m") ?? PLAIN.method), gamma: gammaIn(parts.get("g") ?? "1"),
-    intercept: parts.get("i") === "1", order: parts.get("order") === "most-wrong" ? "most-wrong" : PLAIN.order,
+    ...(parts.has("i") || parts.has("d") || parts.has("p") ? { intercept: parts.get("i") === "1" } : {}), order: parts.get("order") === "most-wrong" ? "most-wrong" : PLAIN.order,
     maxIter: count(parts, "max", PLAIN.maxIter, 0, 10_000_000), past: count(parts, "past", PLAIN.past, 0, 10_000_000),
     compare: parts.has("m2") ? { method: methodIn(parts.get("m2")), gamma: gammaIn(parts.get("g2") ?? "1") } : null,
     t: parts.has("t") ? count(parts, "t", 0, 0, 1e9) : null,

@@ -12,7 +12,7 @@ import { mountPlane } from "./plane.js";
 import { createPlayer } from "./player.js";
 import { createStore, PLAIN } from "./state.js";
 import { mountAnswer } from "./tools.js";
-import { mountTour } from "./tour.js";
+import { goTo, mountTour, STEPS } from "./tour.js";
 import { mountTransport } from "./transport.js";
 
 // What a page shows that nobody has told anything: real flowers, and a step so short that one can watch.
@@ -35,7 +35,7 @@ function givenData() {
 function start() {
   setTheme(rememberedTheme());
   const { patch, sentence } = fromFragment(location.hash);
-  const store = createStore({ ...PLAIN, ...(patch ?? givenData() ?? { ...dataSetPatch(FIRST), gamma: FIRST_STEP }) });
+  const store = createStore({ ...PLAIN, ...(patch?.points ? patch : givenData() ?? { ...dataSetPatch(FIRST), gamma: FIRST_STEP }) });
   const player = createPlayer(store);
   const context = { store, player };
   const plane = mountPlane(byId("plane"), context);
@@ -48,10 +48,17 @@ function start() {
   mountParameters(byId("parameters"), context);
   mountNumbers(byId("numbers"), context);
   mountTour(byId("tour"), context);
+  if (patch && !patch.points) arrive(store, patch);
   if (sentence) notice(sentence);
   followInUrl(store);
   // For those who look into the page from its console, and for tests.
   window.separatrix = { store, player, plane };
+}
+
+/** To what a link says; one that names a step of the tour and no points asks for the step as it begins. */
+function arrive(store, patch) {
+  if (!patch.points && STEPS[patch.tour]) goTo(store, patch.tour);
+  else store.set(patch, { undo: true });
 }
 
 function followInUrl(store) {
@@ -70,7 +77,7 @@ function followInUrl(store) {
   addEventListener("hashchange", () => {
     if (location.hash === written) return;
     const { patch, sentence } = fromFragment(location.hash);
-    if (patch) store.set(patch, { undo: true });
+    if (patch) arrive(store, patch);
     notice(sentence ?? "");
   });
 }

@@ -2,7 +2,7 @@
 
 import { bounds } from "./bounds.js";
 import { announce, element, shown } from "./dom.js";
-import { iterateAt, runName } from "./player.js";
+import { gammaText, iterateAt, runName, takesGamma } from "./player.js";
 import { endingOf } from "./transport.js";
 
 /** So many things, in words: 1 iteration, 2 iterations. */
@@ -75,7 +75,7 @@ function rowsOfTable(films) {
 }
 
 function drawTable(table, films, t) {
-  const names = films.length > 1 ? ["A", "B"] : [runName(films[0].asked)];
+  const names = films.length > 1 ? ["A", "B"] : [runName(films[0].asked).replace("γ = ", "γ\u00a0=\u00a0")];
   const places = films.map((film) => iterateAt(film, t).index), rows = rowsOfTable(films);
   const wanted = [names, ...rows.map(([name, say]) => [name, ...films.map((film, k) => say(film, places[k]))])];
   if (table.rows.length !== wanted.length || table.rows[0].cells.length !== films.length + 1) build(table, films.length, rows.length);
@@ -108,11 +108,24 @@ function drawCounts(list, films, rows) {
   }));
 }
 
+/** The counts of the step sizes tried on one problem, the last near each power of ten: what larger steps do, in a line. */
+export function createTrials() {
+  let problem = [], trials = new Map();
+  return function tell(film) {
+    const { points, intercept, method, gamma } = film.asked, now = [points, intercept, method];
+    if (now.some((value, k) => value !== problem[k])) [problem, trials] = [now, new Map()];
+    if (!takesGamma(method) || film.separatedAt < 0) return "";
+    trials.set(Math.round(Math.log10(gamma)), [gamma, film.separatedAt]);
+    const counts = [...trials.values()].sort(([one], [other]) => (one < other ? -1 : 1));
+    return counts.length < 2 ? "" : `Tried so far: ${counts.map(([tried, t]) => `γ\u00a0=\u00a0${gammaText(tried)}:\u00a0${shown(t)}`).join(", ")} iterations.`;
+  };
+}
+
 export function mountNumbers(place, { store, player }) {
   const head = element("h2", { class: "verdict" }), rest = element("p", { class: "soft" });
-  const counts = element("ul", { class: "counts" });
+  const counts = element("ul", { class: "counts" }), tried = element("p", { class: "soft small tried" }), trialsOf = createTrials();
   const table = element("table", {}), empty = element("p", { class: "soft", text: "No run yet." });
-  place.append(element("div", { class: "judgement" }, head, rest, counts),
+  place.append(element("div", { class: "judgement" }, head, rest, counts, tried),
     element("div", { class: "table", tabIndex: 0, role: "region", "aria-label": "Numbers at the cursor" }, table, empty));
   let said = null;
 
@@ -135,6 +148,7 @@ export function mountNumbers(place, { store, player }) {
     if (reason === "progress" || reason === "playing") return;
     const films = showRuns();
     if (reason === "film" || reason === "decision") drawCounts(counts, films, player.rows);
+    if (reason === "film") tried.textContent = player.films.a && !player.films.b ? trialsOf(player.films.a) : "";
   });
   store.subscribe((_, changed) => changed.has("names") && showVerdict());
   showVerdict();

@@ -29,7 +29,7 @@ function buildDialog(store) {
   const said = element("div", { class: "said", role: "status" });
   const show = element("button", { type: "button", class: "primary", text: "Show these points", disabled: true });
   const cancel = element("button", { type: "button", text: "Cancel" });
-  const table = element("button", { type: "button", class: "quiet", text: "The points of the plane as a table" });
+  const table = element("button", { type: "button", text: "Put the plane's points here" });
   const dialog = element("dialog", { id: "own-data", "aria-labelledby": "own-title" },
     element("h2", { id: "own-title", text: "Your data" }),
     element("p", { class: "soft", text: "Paste a table, drop a file here, or open one: columns of numbers and a column of labels, divided by commas, semicolons, tabs or blanks. It stays on this page; nothing is sent anywhere." }),

@@ -13,6 +13,7 @@ import { crossing, cut, onScreen, ticksOf, toPlane, toScreen, windowOf } from ".
  */
 
 const LABEL_GAP = 4;
+const BUTTONS = 160; // pixels at the top right, where the buttons for the window are
 const FEW = 12; // heaps of equal points: all get their number
 const MANY = 5; // equal points: such a heap gets its number among any others
 
@@ -78,7 +79,7 @@ function axisMarks(view) {
   for (const y of ticksOf(y0, y1, height)) {
     const [, py] = toScreen(view, 0, y);
     marks.push({ is: "path", at: [[0, py], [width, py]], stroke: y === 0 ? "axis" : "grid", width: 1 });
-    if (py > 26 && py < height - 24) marks.push({ is: "text", at: [[6, py + 4]], text: shown(y, 6), anchor: "start", size: 11, fill: "soft" });
+    if (py > 66 && py < height - 24) marks.push({ is: "text", at: [[6, py + 4]], text: shown(y, 6), anchor: "start", size: 11, fill: "soft" });
   }
   return marks;
 }
@@ -107,8 +108,10 @@ function lineMarks({ line }, view, stroke, dash, name) {
   if (!ends) return [];
   const marks = [{ is: "path", at: ends, stroke, width: 2.5, dash }];
   if (!name) return marks;
-  const [x, y] = ends.reduce((one, other) => (other[1] < one[1] ? other : one));
-  const at = [[Math.min(view.width - 16, Math.max(16, x + (name === "A" ? 12 : -12))), Math.max(34, y + 18)]];
+  // A at the upper end, B at the lower: two runs are often nearly one line.
+  const [x, y] = ends.reduce((one, other) => ((other[1] < one[1]) === (name === "A") ? other : one));
+  const [right, down] = name === "A" ? [12, 18] : [-18, -14];
+  const at = [[Math.min(view.width - 16, Math.max(16, x + right)), Math.min(view.height - 14, Math.max(34, y + down))]];
   return [...marks, { is: "text", at, text: name, anchor: "middle", size: 13, fill: stroke, strong: true }];
 }
 
@@ -221,26 +224,37 @@ function words(state, a, view, player, shownToo) {
   const marks = [
     { is: "text", at: [[8, 18]], text: `↑ ${names.y}`, anchor: "start", size: 12, fill: "soft", most: half },
     { is: "text", at: [[view.width - 8, view.height - 22]], text: `${names.x} →`, anchor: "end", size: 12, fill: "soft", most: half },
-    ...legend(names, half - 40, shownToo),
+    ...legend(names, view.width, shownToo),
   ];
   const said = remark(points, a, view, player);
   return said ? [...marks, { is: "text", at: [[view.width / 2, view.height - 40]], text: said, anchor: "middle", size: 13, fill: "ink", most: view.width - 24 }] : marks;
 }
 
-/** What the shapes, rings and lines mean, as far as they are there. */
-function legend(names, most, { wrong, widest, proof }) {
-  const [x, r] = [15, 5.5];
-  const rows = [
-    { mark: (y) => shapeOf(1, x, y, r), text: names.plus, fill: "plus-ink" },
-    { mark: (y) => shapeOf(-1, x, y, r), text: names.minus, fill: "minus-ink" },
-    wrong && { mark: (y) => ({ is: "circle", at: [[x, y]], r, stroke: "wrong", width: 1.8 }), text: "on the wrong side", fill: "soft" },
-    widest && { mark: (y) => ({ is: "path", at: [[x - 7, y], [x + 7, y]], stroke: "widest", width: 2 }), text: "widest margin", fill: "soft" },
-    proof && { mark: (y) => ({ is: "path", at: [[x - 7, y], [x + 7, y]], stroke: "proof", width: 2.5 }), text: "why no line will do", fill: "soft" },
+/** What the shapes, rings and lines mean, as far as they are there: in as few lines as fit beside the buttons for the window. */
+function legend(names, width, { wrong, widest, proof }) {
+  const r = 5.5, right = width - BUTTONS, most = Math.max(60, right - 40);
+  const entries = [
+    { mark: (x, y) => shapeOf(1, x, y, r), text: names.plus, fill: "plus-ink" },
+    { mark: (x, y) => shapeOf(-1, x, y, r), text: names.minus, fill: "minus-ink" },
+    wrong && { mark: (x, y) => ({ is: "circle", at: [[x, y]], r, stroke: "wrong", width: 1.8 }), text: "on the wrong side", fill: "soft" },
+    widest && { mark: (x, y) => ({ is: "path", at: [[x - 7, y], [x + 7, y]], stroke: "widest", width: 2 }), text: "widest margin", fill: "soft" },
+    proof && { mark: (x, y) => ({ is: "path", at: [[x - 7, y], [x + 7, y]], stroke: "proof", width: 2.5 }), text: "why no line will do", fill: "soft" },
   ].filter(Boolean);
-  return rows.flatMap(({ mark, text, fill }, k) => {
-    const y = 37 + 19 * k;
-    return [mark(y), { is: "text", at: [[x + 11, y + 4]], text, anchor: "start", size: 12.5, fill, most }];
+  let [x, y] = [15, 37];
+  return entries.flatMap(({ mark, text, fill }) => {
+    const wide = Math.min(most, roughWidth(text));
+    if (x > 15 && x + 11 + wide > right) [x, y] = [15, y + 19];
+    const at = x;
+    x += 11 + wide + 20;
+    return [mark(at, y), { is: "text", at: [[at + 11, y + 4]], text, anchor: "start", size: 12.5, fill, most }];
   });
+}
+
+/** About how many pixels a text of the legend needs; only the canvas that draws it knows. */
+function roughWidth(text) {
+  let wide = 0;
+  for (const letter of text.slice(0, 200)) wide += letter < "\u2000" ? 7 : 13;
+  return wide;
 }
 
 function remark(points, a, view, player) {

@@ -14,7 +14,7 @@ const FLOWERS = { data: "iris-setosa" }, ONE_AGAINST_ALL = { data: "worst-case",
 export const STEPS = [
   {
     part: "Large steps", title: "Small steps creep", counts: [136],
-    says: "150 irises, setosa and other kinds, and one line. At each step of gradient descent every flower pulls the line to its own right side, the more the wronger it is.",
+    says: "150 irises, setosa and other kinds, and one line. At each step of gradient descent (LR+GD: logistic regression) every flower pulls the line to its own right side, the more the wronger it is.",
     look: "Press play. With the step size γ = 0.1 the curves fall smoothly, and it takes 136 iterations until no flower is wrong.",
     set: { ...FLOWERS, method: "lr-gd", gamma: 0.1, t: 0 },
   },
