@@ -383,7 +383,7 @@ def test_a_proof_of_several_classes_is_written_and_names_its_model(folder):
     done = CliRunner().invoke(app, [*asked, "--model", "multinomial"])
     assert done.stderr == ""
     checked = CliRunner().invoke(app, ["verify", "t.proof", "three.csv"])
-    assert checked.exit_code == 0 and "of the model multinomial" in checked.stdout
+    assert checked.exit_code == 0 and "in the model multinomial" in checked.stdout
 
 
 def test_names_of_experiments_and_data_sets_are_completed():

@@ -37,7 +37,7 @@ COMMANDS = [  # words, status, what the output has in cp1252
     (["reproduce", "größe→.toml", "--out", "r→"], 0, "lambda <= ½"),
     (["reproduce", "∞"], 2, "no experiment 'inf'"),
     (["datasets", "verify", "∞"], 2, "unknown data set 'inf'"),
-    (["∞"], 2, "No such command 'inf'"),
+    (["∞"], 2, "there is no command 'inf'"),
 ]
 
 

@@ -141,7 +141,7 @@ def test_a_proof_of_a_model_survives_its_file_and_names_the_model(tmp_path):
     found = sx.diagnose(frame, "visits", model="poisson")
     sx.save_proof(found.proof, tmp_path / "visits.proof")
     again = sx.load_proof(tmp_path / "visits.proof")
-    assert again.model["model"] == "poisson" and "of the model poisson" in str(again)
+    assert again.model["model"] == "poisson" and "in the model poisson" in str(again)
     assert sx.verify(again, frame)
     assert not sx.verify(again, {**frame, "visits": [1, 0, 2, 1, 3]})
     document = json.loads((tmp_path / "visits.proof").read_text())

@@ -106,6 +106,8 @@ class Problem:
             raise ValueError("X is a Problem already; use it as it is.")
         if missing not in ("error", "drop"):
             raise ValueError(f'missing must be "error" or "drop", got {missing!r}.')
+        if not (fit_intercept is None or isinstance(fit_intercept, bool | np.bool_)):
+            raise ValueError(f"fit_intercept must be True, False or None, got {fit_intercept!r}.")
         table: Design | None = None
         if dask_client(X) is None and is_table(X, y, in_place=memory_limit is not None):
             weight = {"sample_weight": sample_weight}

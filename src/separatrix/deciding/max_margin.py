@@ -10,8 +10,10 @@ from separatrix.data.problem import Problem, as_problem, decidable
 from separatrix.deciding.budget import Budget, check_time_limit
 from separatrix.deciding.margin import Margin, Progress, find_margin
 from separatrix.deciding.working_set import margin_elsewhere
+from separatrix.reporting.keywords import hinted
 
 
+@hinted
 def max_margin(
     X: Any,
     y: Any = None,

@@ -22,6 +22,7 @@ from separatrix.deciding.margin import Bracket, Margin, MarginStatus
 from separatrix.deciding.max_margin import remember
 from separatrix.deciding.search import Case, Tool, separator, settle
 from separatrix.deciding.working_set import settle_elsewhere
+from separatrix.reporting.keywords import hinted
 from separatrix.reporting.status import Word
 
 LAST = Tool("exact", lambda case: None)
@@ -153,6 +154,7 @@ class Separation:
     __repr__ = __str__
 
 
+@hinted
 def separate(
     X: Any,
     y: Any = None,

@@ -31,8 +31,10 @@ from separatrix.models.conditions import STRUCTURE, Conditions
 from separatrix.models.model import Model
 from separatrix.models.reading import Reading, read_model
 from separatrix.models.recipe import Recipe
+from separatrix.reporting.keywords import hinted
 
 
+@hinted
 def diagnose(
     X: Any,
     y: Any = None,

@@ -177,7 +177,14 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _read(self, X: Any, y: Any) -> tuple[Any, Any, NDArray[Any], OneVsRest]:
         """Checked parameters, rows and labels; the classes, which are not `classes_` yet; the problems they make."""
         self._check()
-        X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        if isinstance(y, str):
+            raise ValueError(f"y must be the labels, got the name {y!r}; give the column itself, and X without it.")
+        try:
+            X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            raise ValueError(f"{error}; turn text into numbers first, as OneHotEncoder does in a pipeline.") from None
         try:
             check_classification_targets(y)
             classes, code = np.unique(y, return_inverse=True)

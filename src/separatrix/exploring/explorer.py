@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from separatrix.data.problem import Problem, as_problem
 from separatrix.exploring.points import points_of
+from separatrix.reporting.keywords import hinted
 from separatrix.reporting.plain import LONG, plain
 from separatrix.reporting.writing import whole
 
@@ -119,6 +120,7 @@ def show(path: Path) -> bool:
         return False
 
 
+@hinted
 def explore(
     X: Any = None,
     y: Any = None,
