@@ -28,9 +28,8 @@ from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.estimators.telling import warn
 from separatrix.reporting.keywords import hinted
 from separatrix.reporting.plain import LONG, plain
-from separatrix.reporting.progress import Progress
+from separatrix.reporting.progress import Progress, check_verbose
 from separatrix.walking.run import hyperplane
-from separatrix.walking.solve import check_verbose
 from separatrix.walking.trace import check_record
 
 AT_ONCE = 1 << 21  # entries of float32 rows that are taken to float64 at a time

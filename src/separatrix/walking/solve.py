@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
 from separatrix.reporting.keywords import hinted
-from separatrix.reporting.progress import Progress
+from separatrix.reporting.progress import Progress, check_verbose
 from separatrix.walking.angle import Angle, Bracket
 from separatrix.walking.checkpoint import Checkpoint
 from separatrix.walking.engines import Engine, Gram
@@ -229,12 +229,6 @@ def check_count(name: str, value: Any) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
         hint = f"; write {int(value)}" if isinstance(value, float) and value.is_integer() and value >= 0 else ""
         raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}{hint}.")
-
-
-def check_verbose(verbose: Any) -> None:
-    """Complain about anything but True, False or a whole number from 0."""
-    if not isinstance(verbose, bool | np.bool_):
-        check_count("verbose", verbose)
 
 
 def check_theta0(theta0: Any, problem: Rows) -> Vector | None:
