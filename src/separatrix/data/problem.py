@@ -16,6 +16,7 @@ from separatrix.data.labels import label
 from separatrix.data.open import dask_client, is_path, open_rows
 from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
 from separatrix.data.table import is_table, read_table, stated_intercept
+from separatrix.reporting.plain import counted
 
 
 class Problem:
@@ -274,7 +275,7 @@ class Problem:
             return "Problem(closed)"
         classes = " and ".join(label(c) for c in self.classes)
         intercept = ", with an intercept" if self.fit_intercept else ""
-        return f"Problem({self.n:,} rows of {self.d:,} columns, classes {classes}{intercept})"
+        return f"Problem({counted(self.n, 'row')} of {counted(self.d, 'column')}, classes {classes}{intercept})"
 
 
 @contextmanager
