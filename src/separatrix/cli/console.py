@@ -68,21 +68,29 @@ Formula = Annotated[
     str | None, typer.Option(help="Such as 'died ~ age * C(stage)', in place of --target.")
 ]
 Labels = Annotated[Path | None, typer.Option(help="The .npy file of the labels (for an .npy file of rows).")]
-Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")]
-MaybeIntercept = Annotated[  # None: as the formula says, and without one where there is none
-    bool | None, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")
+MaybeIntercept = Annotated[
+    bool | None,
+    typer.Option(
+        "--intercept/--no-intercept",
+        help="Let the hyperplane miss the origin; if not given, as a formula says, else only in diagnose and explore.",
+    ),
 ]
 Missing = Annotated[
     str, typer.Option(help="Rows with missing values: 'error' or 'drop'.", autocompletion=lambda: ["error", "drop"])
 ]
-Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line names the columns; told by it if not given."),
+]
 Keep = Annotated[
     list[str] | None, typer.Option(help="A column to use although it looks like an identifier; may be given again.")
 ]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Leave the rows of an .npy or .parquet file there and stay below this, e.g. 1GB.")
 ]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the answer may be left open.")]
+TimeLimit = Annotated[
+    float | None, typer.Option(help="Seconds after which the answer may be left open; none if not given.")
+]
 
 
 def examples(*lines: str) -> str:

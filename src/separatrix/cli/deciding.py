@@ -166,7 +166,10 @@ def diagnose(
     data: Data,
     target: Target = None,
     model: Annotated[
-        str | None, typer.Option(help="logit, multinomial, cumulative, poisson, conditional, cox, …")
+        str | None,
+        typer.Option(
+            help="logit, multinomial, cumulative, poisson, conditional, cox, …; told by the target if not given."
+        ),
     ] = None,
     formula: Formula = None,
     weight: Annotated[str | None, typer.Option(help="The column of weights; 0 leaves a row out.")] = None,
@@ -300,7 +303,8 @@ COMMANDS: dict[Callable[..., Any], str] = {  # each with the examples at the end
     diagnose: examples(
         "separatrix diagnose patients.csv --target died",
         "separatrix diagnose patients.csv --target died --missing drop --json",
-        "separatrix diagnose trade.csv --target flow --model ppml --fixed-effect exporter --fixed-effect importer",
+        "separatrix diagnose trade.csv --target flow --model ppml \\",
+        "    --fixed-effect exporter --fixed-effect importer",
     ),
     verify: examples("separatrix verify y.proof data.csv --target y"),
 }
