@@ -142,6 +142,7 @@ def margin(
                     tell("deciding")
                     settled = decide(problem, time_limit=time_limit)
         theta, support = (found.theta, found.support.tolist()) if lower > 0 else (settled.theta, None)
+        notes = opened.notes if lower > 0 else settled.notes
         if lower <= 0:
             verdict, lower = settled.status, max(lower, settled.margin.lower)
             message = settled.message
@@ -156,9 +157,9 @@ def margin(
             "theta": None if theta is None else named(theta, opened.names, opened.intercept),
             "support": support,
             "seconds": found.seconds,
-            "notes": list(opened.notes),
+            "notes": list(notes),
         }
-        show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {message}{told(opened.notes)}", answer, json)
+        show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {message}{told(notes)}", answer, json)
     raise typer.Exit(EXITS[verdict])
 
 
