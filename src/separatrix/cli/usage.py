@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-# Typer has its own copy of click since 0.26; either way these are click's `UsageError` and what follows from it.
+# Newer typers bring a copy of click, older ones take click's own: this is the `UsageError` of the one that is used.
 UsageError: Any = typer.BadParameter.__bases__[0]
 EXTRA = re.compile(r"extra argument\S* \((.*)\)$")  # "Got unexpected extra arguments (one two)"
 SHOULD = "Input should "  # how typer's sentences about a value begin; older ones name the value themselves
