@@ -79,7 +79,8 @@ def rows_of(X: Any, first: int = 0) -> tuple[tuple[Any, ...], int, int, list[str
         raise ValueError(f"X must have rows of one length, got {_lengths(X)}; fill or cut the others.") from None
     if A.ndim != 2:
         hint = "; of one column give X.reshape(-1, 1), of one row X.reshape(1, -1)" if A.ndim == 1 else ""
-        raise ValueError(f"X must have two dimensions (rows, columns), got shape {A.shape}{hint}.")
+        seen = f"shape {A.shape}" if A.ndim else repr(X)
+        raise ValueError(f"X must have two dimensions (rows, columns), got {seen}{hint}.")
     n, d = A.shape
     if n == 0 or d == 0:
         raise ValueError(f"X is empty: shape {A.shape}; it needs at least one row and one column.")

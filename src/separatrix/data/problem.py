@@ -292,8 +292,9 @@ def as_problem(
     """The Problem that the user has opened, for the time of a call; or (X, y) opened for this call alone."""
     if isinstance(X, Problem):
         if y is not None:
+            seen = repr(y) if isinstance(y, str) else type(y).__name__
             raise ValueError(
-                f"a Problem has its labels: leave y out, got {y!r}; other options go by name, as in "
+                f"a Problem has its labels: leave y out, got {seen}; other options go by name, as in "
                 'solve(problem, method="lr-gd").'
             )
         given = {"sample_weight": sample_weight, "memory_limit": memory_limit}

@@ -72,7 +72,8 @@ class Explorer:
             with whole(target) as file:
                 file.write(self.html.encode())
         except OSError as error:
-            raise type(error)(f"cannot write the page to {target}: {error.strerror or error}.") from None
+            seen = f"cannot write the page to {target}: {error.strerror or error}"
+            raise type(error)(f"{seen}; name a file in a folder that is there.") from None
         return target
 
     def open(self) -> Path:
