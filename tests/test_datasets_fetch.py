@@ -178,7 +178,7 @@ def test_a_server_that_is_not_there_is_named(server, tmp_path):
 
 
 def test_an_address_that_is_none_gets_one_sentence(server, tmp_path):
-    with pytest.raises(FetchError, match=r"cannot reach nowhere/mnist/.* \(MissingSchema\)"):
+    with pytest.raises(ValueError, match=r"base_url must begin with http:// or https://, got 'nowhere'\."):
         fetch("mnist", tmp_path, base_url="nowhere")
 
 

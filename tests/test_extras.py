@@ -115,6 +115,12 @@ def test_a_trace_without_pandas_says_what_to_install(monkeypatch):
         run.trace.to_pandas()
 
 
+def test_a_diagnosis_without_pandas_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=re.escape(install("frames"))):
+        separatrix.diagnose([[1.0], [2.0]], [0, 1]).to_pandas()
+
+
 def test_dask_data_without_its_scheduler_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=re.escape(install("dask"))):
@@ -187,4 +193,4 @@ def test_python_m_is_the_command_of_that_name(words, status):
     done = subprocess.run([sys.executable, "-m", "separatrix", *words], capture_output=True, text=True)
     assert done.returncode == status
     assert "__main__" not in done.stdout + done.stderr
-    assert (done.stdout or done.stderr).lstrip().startswith(("separatrix ", "Usage: separatrix "))
+    assert (done.stdout or done.stderr).lstrip().startswith(("separatrix ", "separatrix: "))

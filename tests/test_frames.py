@@ -496,7 +496,7 @@ def test_only_eight_names_are_listed():
         ({"x": [1, 2]}, [0, 1, 1], "the frame has 2 rows but target has 3 labels"),
         ({"x": np.eye(2)}, [0, 1], r"column 'x' must have one dimension, got shape \(2, 2\)"),
         ({"x": 3}, [0, 1], r"column 'x' must have one dimension, got shape \(\)"),
-        ({"x": [1, 2]}, None, r"column 'y' must have one dimension"),
+        ({"x": [1, 2]}, None, "y is missing: name the column that is the outcome; columns: x"),
         (pl.LazyFrame({"x": [1], "y": [0]}), "y", r"collect\(\) it first"),
         (np.eye(2), "y", "a data frame or a dict of columns is needed, got ndarray"),
         (pd.Series([1, 2]), "y", "a data frame or a dict of columns is needed, got Series"),

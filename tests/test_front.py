@@ -31,7 +31,7 @@ LEAVES = {
 EXAMPLES = [
     (name, line.strip())
     for name, command in LEAVES.items()
-    for line in command.epilog.splitlines()
+    for line in command.epilog.replace("\\\n", "").splitlines()
     if "separatrix " in line
 ]
 SLOW = ("reproduce", "bench", "datasets fetch", "datasets verify")  # minutes, or the network
@@ -93,9 +93,17 @@ def test_options_of_one_name_mean_the_same_everywhere():
 
 def test_the_list_of_commands_is_not_cut_short():
     for words in (["--help"], ["datasets", "--help"]):
-        help_text = CliRunner().invoke(app, words).stdout  # 80 columns wide
+        help_text = CliRunner(env={"COLUMNS": "80"}).invoke(app, words).stdout
         assert "..." not in help_text.split("Commands:")[1]
     assert CliRunner().invoke(app, ["-h"]).stdout == CliRunner().invoke(app, ["--help"]).stdout
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_help_fits_80_columns_and_says_a_sentence_of_every_option(name):
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, [*name.split(), "--help"]).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    for param in LEAVES[name].params:
+        assert param.help and param.help.endswith("."), param.name
 
 
 HELP = """

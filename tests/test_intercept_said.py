@@ -70,9 +70,10 @@ def test_a_later_call_on_the_problem_says_the_same():
         assert sx.separate(problem).notes == sx.separate(problem).notes != ()
 
 
-def test_the_command_line_says_it_by_its_own_option(tmp_path):
+@pytest.mark.parametrize("command", ["separate", "margin"])
+def test_the_command_line_says_it_by_its_own_option(command, tmp_path):
     (tmp_path / "data.csv").write_text("x,y\n1,0\n2,0\n3,1\n4,1\n", encoding="utf-8")
-    words = ["separate", str(tmp_path / "data.csv"), "--target", "y"]
+    words = [command, str(tmp_path / "data.csv"), "--target", "y"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 1 and "separable (proven): pass --intercept." in done.stdout
     assert HELPS in json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["notes"][0]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import separatrix as sx
 from separatrix.reporting.plain import legible
 from separatrix.reporting.table import Table, cell, column_widths, render
 
@@ -37,7 +38,7 @@ COMMANDS = [  # words, status, what the output has in cp1252
     (["reproduce", "größe→.toml", "--out", "r→"], 0, "lambda <= ½"),
     (["reproduce", "∞"], 2, "no experiment 'inf'"),
     (["datasets", "verify", "∞"], 2, "unknown data set 'inf'"),
-    (["∞"], 2, "No such command 'inf'"),
+    (["∞"], 2, "there is no command 'inf'"),
 ]
 
 
@@ -107,3 +108,13 @@ def test_columns_of_a_table_that_fits_are_as_wide_as_their_cells():
 def test_columns_stay_in_line_where_letters_are_spelled_out():
     lines = drawn(Table("∞", ("μ", "b"), [("θ", 1), ("long", 2)]), 80, "cp1252")
     assert len({line.index(digit) for line in lines for digit in "12" if digit in line}) == 1
+
+
+def test_results_of_many_numbers_are_printed_on_a_screen():
+    X, y, _ = sx.planted(300, 200, margin=0.1, random_state=0)
+    table = {"a": [*range(60), 1, 2], "b": [0] * 60 + [1, 1], "y": [0, 1] * 30 + [1, 1]}
+    part = sx.diagnose({name: values * 40 for name, values in table.items()}, "y")
+    shown = [sx.solve(X, y), sx.max_margin(X, y), sx.separate(X, y), sx.separate(X, y).proof, part, part.fitted()]
+    for found in shown:
+        assert len(repr(found).splitlines()) <= 24 and len(repr(found)) < 2_000, type(found)
+    assert repr(shown[-1]).endswith("and 60 more, in rows, low and high")

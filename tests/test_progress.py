@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from threading import Condition
@@ -202,10 +203,31 @@ def test_being_told_changes_no_bit(at_once):
     assert told[-1][0] == loud.n_iter == quiet.n_iter
 
 
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (sx.separate, "separate: 40 rows, trying rational arithmetic"),
+        (sx.max_margin, r"max_margin: step 1, margin in \[0, \d"),
+        (sx.diagnose, "diagnose: logit, 40 rows, looking for what separates"),
+    ],
+)
+def test_verdicts_brackets_and_diagnoses_tell_what_they_are_at(ask, words, monkeypatch):
+    X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 2
+    told = []
+    monkeypatch.setattr(progress.Progress, "tell", lambda self, text, part=None: told.append((self.quiet, text)))
+    ask(X, y, verbose=True)
+    assert any(re.match(words, text) for _, text in told), told
+    assert not any(quiet for quiet, _ in told)
+    told.clear()
+    ask(X, y)
+    assert all(quiet for quiet, _ in told), "nobody is told who did not ask"
+
+
+@pytest.mark.parametrize("ask", [sx.solve, sx.separate, sx.max_margin, sx.diagnose])
 @pytest.mark.parametrize("verbose", ["yes", -1, 1.5, None])
-def test_verbose_is_yes_or_no_or_a_whole_number(verbose):
+def test_verbose_is_yes_or_no_or_a_whole_number(verbose, ask):
     with pytest.raises(ValueError, match="verbose must be a whole number, 0 or more"):
-        sx.solve(*overlapping(), verbose=verbose)
+        ask(*overlapping(), verbose=verbose)
 
 
 def test_what_showing_needs_is_not_loaded_before_there_is_something_to_show():

@@ -165,7 +165,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
+        from separatrix.reporting.hints import did_you_mean
+
+        hint = "" if name.startswith("_") else did_you_mean(name, __all__)
+        raise AttributeError(f"module 'separatrix' has no attribute {name!r}{hint}")
     home = _HOMES[name]
     module = import_module(f"separatrix.{home or _MODULES[name]}")
     value = getattr(module, name) if home else module

@@ -315,7 +315,8 @@ def imbalanced(
     repeat = _count("repeat", repeat, at_least=1)
     label = y.max() if label is None else label
     if label not in y:
-        raise ValueError(f"label {label!r} is not among the labels of y.")
+        known = str(np.unique(y)[:8].tolist())[1:-1]
+        raise ValueError(f"label {label!r} is not among the labels of y, which has {known}.")
     size = round(fraction * len(y))
     rows = np.sort(np.random.default_rng(random_state).choice(len(y), size=size, replace=False))
     if len(np.unique(y[rows])) < 2:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.certify.face import exact_gordan, independent, relations_at, relations_hold, stages_hold
-from separatrix.certify.proof import Claim, Proof
+from separatrix.certify.proof import Claim, Proof, check_proof
 from separatrix.certify.reader import Reader, gamma, two_product
 from separatrix.core.constants import SMALLEST, UNIT
 from separatrix.data.memory import HeldRows
@@ -86,6 +86,7 @@ def verify(
     >>> sx.verify(proof, X, y), sx.verify(proof, -X, y)
     (True, False)
     """
+    check_proof(proof)
     if proof.model is not None:
         reading = Recipe.from_dict(dict(proof.model)).again(X, y, beside or {})
         return check(proof, reading.held()[0])

@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from separatrix.certify.proof import Claim, Number, Proof, ProofError, Stage
+from separatrix.certify.proof import Claim, Number, Proof, ProofError, Stage, check_proof
 from separatrix.models.recipe import Recipe
 from separatrix.reporting.writing import whole
 
@@ -66,7 +66,12 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
     ...     sx.verify(sx.load_proof(path), X, y)
     True
     """
+    check_proof(proof)
     target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{str(path)!r}: there is no folder {str(target.parent)!r}; make it first.")
     document: dict[str, Any] = {
         "format": FORMAT,
         "claim": str(proof.claim),
@@ -122,6 +127,8 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
         if Path(path).stat().st_size > LONGEST:
             raise ProofError(f"{str(path)!r} is no proof file: it has more than {LONGEST:,} bytes.")
         document = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once)
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{str(path)!r} is a folder; name a proof file in it.") from None
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no proof file {str(path)!r}; check the path.") from None
     except ProofError:
@@ -129,7 +136,7 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
     except KeyError as name:
         raise ProofError(f"{str(path)!r} is a damaged proof file: it gives {_short(name.args[0])} twice.") from None
     except (ValueError, RecursionError):  # not UTF-8, not JSON, numbers of absurd length
-        raise ProofError(f"{str(path)!r} is no proof file: it is not JSON text.") from None
+        raise ProofError(f"{str(path)!r} is no proof file: it is not JSON text; name what --proof wrote.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ProofError(f"{str(path)!r} is no proof file: it lacks format {FORMAT!r}.")
     try:

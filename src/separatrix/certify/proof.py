@@ -44,6 +44,13 @@ class ProofError(ValueError):
     """A proof file that cannot be read."""
 
 
+def check_proof(proof: Any) -> None:
+    """Complain about what is no proof, such as a verdict that has one, or the path of one."""
+    if not isinstance(proof, Proof):
+        seen = repr(proof) if proof is None or isinstance(proof, str) else type(proof).__name__
+        raise TypeError(f"proof must be a Proof, as separate(…).proof or load_proof('y.proof') is, got {seen}.")
+
+
 class Claim(Word):
     """What is proven of the rows z_i = y_i a_i."""
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from separatrix.cli.usage import one_sentence
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -51,8 +53,13 @@ SPELLED = {
     "separate()": "`separatrix separate`",
     "max_margin()": "`separatrix margin`",
     "diagnose()": "`separatrix diagnose`",
+    "leave step_size out": "leave --step-size out",
+    "positive seconds or None": "a positive number of seconds",
+    "; solve also takes those of separatrix.zoo and your own, as objects": "",
 }
-FIRST = re.compile(r"(time_limit|memory_limit|step_size|max_iter)\b")  # the word that a complaint begins with
+OPTIONS = "time_limit|memory_limit|step_size|max_iter|power|rtol|missing|columns|event|base_url"
+FIRST = re.compile(rf"({OPTIONS})(?= (must|is for)\b)")  # the word that a complaint begins with
+GIVEN = re.compile(r"\b(model|event|groups|trials|failures|power)=(?='([\w-]+|…)'|\d)")  # model='poisson'
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, npz, npy or svmlight file; - for standard input.")]
@@ -61,21 +68,29 @@ Formula = Annotated[
     str | None, typer.Option(help="Such as 'died ~ age * C(stage)', in place of --target.")
 ]
 Labels = Annotated[Path | None, typer.Option(help="The .npy file of the labels (for an .npy file of rows).")]
-Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")]
-MaybeIntercept = Annotated[  # None: as the formula says, and without one where there is none
-    bool | None, typer.Option("--intercept/--no-intercept", help="Let the hyperplane miss the origin.")
+MaybeIntercept = Annotated[
+    bool | None,
+    typer.Option(
+        "--intercept/--no-intercept",
+        help="Let the hyperplane miss the origin; if not given, as a formula says, else only in diagnose and explore.",
+    ),
 ]
 Missing = Annotated[
     str, typer.Option(help="Rows with missing values: 'error' or 'drop'.", autocompletion=lambda: ["error", "drop"])
 ]
-Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line names the columns; told by it if not given."),
+]
 Keep = Annotated[
     list[str] | None, typer.Option(help="A column to use although it looks like an identifier; may be given again.")
 ]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Leave the rows of an .npy or .parquet file there and stay below this, e.g. 1GB.")
 ]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which the answer may be left open.")]
+TimeLimit = Annotated[
+    float | None, typer.Option(help="Seconds after which the answer may be left open; none if not given.")
+]
 
 
 def examples(*lines: str) -> str:
@@ -93,6 +108,16 @@ class Legible(TyperGroup):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="separatrix.output")
         return super().main(*args, **options)
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the words before the command's name."""
+        with one_sentence():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read those behind it, and run it."""
+        with one_sentence():
+            return super().invoke(ctx)
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
@@ -139,7 +164,7 @@ def spelled(text: str) -> str:
         text = text.replace(python, option)
     if found := FIRST.match(text):
         text = f"--{found[0].replace('_', '-')}{text[found.end() :]}"
-    return text
+    return GIVEN.sub(r"--\1 ", text)
 
 
 def wide_console(quiet: bool = False) -> Console:
@@ -180,10 +205,17 @@ def _coloured(text: str) -> str:
     return f"\033[1;{VERDICTS[word]}m{word}\033[0m{text[len(word) :]}"
 
 
+def check_new_folder(path: Path, option: str) -> None:
+    """The same of a folder that is yet to be made."""
+    blocked = next((p for p in (path, *path.parents) if p.exists() and not p.is_dir()), None)
+    if blocked is not None:
+        raise NotADirectoryError(f"{str(blocked)!r} is a file; choose a folder with {option}.")
+
+
 def check_folder(path: Path | None, option: str) -> None:
     """Complain now, rather than after minutes of work."""
     if path is not None and not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {str(path.parent)!r} for {option} is not there.")
+        raise FileNotFoundError(f"the folder {str(path.parent)!r} for {option} is not there; make it first.")
     if path is not None and path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} for {option} is a folder; name a file.")
 

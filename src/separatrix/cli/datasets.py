@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from separatrix.cli.console import AsJson, examples, plain_errors, show, waiting, wide_console
+from separatrix.cli.console import AsJson, examples, plain_errors, show, spelled, waiting, wide_console
 
 app = typer.Typer(help="The paper's image data sets: list, fetch, verify.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -96,7 +96,7 @@ def fetch(
             for name in names:
                 fetched[name] = [str(path) for path in get(name, data_dir, base_url=base_url)]
         except FetchError as error:
-            print(f"separatrix: {error}", file=sys.stderr)
+            print(f"separatrix: {spelled(str(error))}", file=sys.stderr)
             raise typer.Exit(1) from None
         lines = [f"{name}: {counted(len(paths), 'file')} in {Path(paths[0]).parent}" for name, paths in fetched.items()]
         show("\n".join(lines), {"fetched": fetched}, json)

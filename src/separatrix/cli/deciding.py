@@ -142,6 +142,7 @@ def margin(
                     tell("deciding")
                     settled = decide(problem, time_limit=time_limit)
         theta, support = (found.theta, found.support.tolist()) if lower > 0 else (settled.theta, None)
+        notes = opened.notes if lower > 0 else settled.notes
         if lower <= 0:
             verdict, lower = settled.status, max(lower, settled.margin.lower)
             message = settled.message
@@ -156,9 +157,9 @@ def margin(
             "theta": None if theta is None else named(theta, opened.names, opened.intercept),
             "support": support,
             "seconds": found.seconds,
-            "notes": list(opened.notes),
+            "notes": list(notes),
         }
-        show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {message}{told(opened.notes)}", answer, json)
+        show(f"margin in [{lower:.12g}, {upper:.12g}]\n{verdict}: {message}{told(notes)}", answer, json)
     raise typer.Exit(EXITS[verdict])
 
 
@@ -166,7 +167,10 @@ def diagnose(
     data: Data,
     target: Target = None,
     model: Annotated[
-        str | None, typer.Option(help="logit, multinomial, cumulative, poisson, conditional, cox, …")
+        str | None,
+        typer.Option(
+            help="logit, multinomial, cumulative, poisson, conditional, cox, …; told by the target if not given."
+        ),
     ] = None,
     formula: Formula = None,
     weight: Annotated[str | None, typer.Option(help="The column of weights; 0 leaves a row out.")] = None,
@@ -300,7 +304,8 @@ COMMANDS: dict[Callable[..., Any], str] = {  # each with the examples at the end
     diagnose: examples(
         "separatrix diagnose patients.csv --target died",
         "separatrix diagnose patients.csv --target died --missing drop --json",
-        "separatrix diagnose trade.csv --target flow --model ppml --fixed-effect exporter --fixed-effect importer",
+        "separatrix diagnose trade.csv --target flow --model ppml \\",
+        "    --fixed-effect exporter --fixed-effect importer",
     ),
     verify: examples("separatrix verify y.proof data.csv --target y"),
 }

@@ -29,7 +29,8 @@ from separatrix.cli.console import (
 EXAMPLES = examples(
     "separatrix explore",
     "separatrix explore data.csv --target y",
-    "separatrix explore patients.csv --formula 'died ~ age + ward' --out patients.html --no-open",
+    "separatrix explore patients.csv --formula 'died ~ age + ward' \\",
+    "    --out patients.html --no-open",
 )
 
 

@@ -12,6 +12,7 @@ import typer
 
 from separatrix.cli.console import (
     AsJson,
+    check_new_folder,
     examples,
     plain_errors,
     show,
@@ -78,11 +79,13 @@ def reproduce(
         if files and len(what or ()) > 1:
             raise ValueError(f"give one TOML file alone, got {' '.join(what or ())}.")
         book = read_book(files[0]) if files else our_book(name)
+        folder = Path("report" if name == PAPER else f"report-{name}") if out is None else out
+        check_new_folder(folder, "--out")
         report = run(
             book,
             ["all"] if files or not words else words,
             profile=profile,
-            out=Path("report" if name == PAPER else f"report-{name}") if out is None else out,
+            out=folder,
             data_dir=None if data_dir is None else str(data_dir),
             workers=jobs,
             show=sys.stderr.isatty(),

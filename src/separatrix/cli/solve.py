@@ -32,8 +32,9 @@ from separatrix.cli.console import (
 )
 
 EXAMPLES = examples(
-    "separatrix solve data.csv --target y --intercept --method lr-gd --step-size 10",
-    "separatrix solve rows.npy --labels labels.npy --method perceptron --memory-limit 8GB",
+    "separatrix solve data.csv --target y --intercept --step-size 10",
+    "separatrix solve rows.npy --labels labels.npy --method perceptron \\",
+    "    --memory-limit 8GB",
 )
 
 
@@ -76,7 +77,7 @@ def solve(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Look for a hyperplane by one of the paper's methods, or between.
+    """Look for a hyperplane by a method of the paper, or between two.
 
     Exit status 0 if it separates, 1 if not, which proves nothing: see separate. After Ctrl-C it is 130, and the run so
     far is printed.

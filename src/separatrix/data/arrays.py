@@ -73,15 +73,27 @@ def rows_of(X: Any, first: int = 0) -> tuple[tuple[Any, ...], int, int, list[str
     if np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
         i, j = np.argwhere(np.ma.getmaskarray(X))[0]
         raise ValueError(f"X has a masked entry at row {first + i}, column {j}; fill it or drop the row.")
-    A = np.asarray(X)
+    try:
+        A = np.asarray(X)
+    except ValueError:  # NumPy's "inhomogeneous shape"
+        raise ValueError(f"X must have rows of one length, got {_lengths(X)}; fill or cut the others.") from None
     if A.ndim != 2:
-        raise ValueError(f"X must have two dimensions (rows, columns), got shape {A.shape}.")
+        hint = "; of one column give X.reshape(-1, 1), of one row X.reshape(1, -1)" if A.ndim == 1 else ""
+        seen = f"shape {A.shape}" if A.ndim else repr(X)
+        raise ValueError(f"X must have two dimensions (rows, columns), got {seen}{hint}.")
     n, d = A.shape
     if n == 0 or d == 0:
         raise ValueError(f"X is empty: shape {A.shape}; it needs at least one row and one column.")
     if A.dtype == object:
         A = _from_objects(A, names, first)
     return (_frozen(_laid_out(A, float_type(A.dtype, A))),), n, d, names
+
+
+def _lengths(X: Any) -> str:
+    """Where the first row is that is not as long as those before it."""
+    lengths = [np.size(row) for row in X]
+    i = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
+    return f"{lengths[0]} in row 0 and {lengths[i]} in row {i}"
 
 
 def float_type(dtype: Any, values: Any = None) -> Any:

@@ -137,6 +137,8 @@ def check_name(wanted: Any, names: Sequence[str]) -> str:
     """The name as text, if there is such a column."""
     if str(wanted) not in names:
         hint = did_you_mean(wanted, names)
+        if "~" in str(wanted):
+            hint = ", and a formula stands before its data, as in ('died ~ age', df)"
         raise ValueError(f"there is no column {str(wanted)!r}{hint}; columns: {listed(names)}.")
     return str(wanted)
 

@@ -186,6 +186,8 @@ def given(
     if formula is not None:
         if in_place or labels is not None:
             raise ValueError(f"a formula is of a table that is read whole; {path} is to be read in place.")
+        if "~" not in formula:
+            raise ValueError(f"the formula {formula!r} has no ~: write the outcome before it, as in 'died ~ age'.")
         if target is not None:
             raise ValueError(f"the formula {formula!r} names the outcome; leave out the target {target!r}.")
         held = read(path, header=header)

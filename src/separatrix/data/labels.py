@@ -102,7 +102,7 @@ def open_parquet(path: str | os.PathLike[str], target: str) -> tuple[Parquet, La
     """The columns of a Parquet file but one, and that one: the labels."""
     name = os.fspath(path)
     if not Path(name).is_file():
-        raise ValueError(f"there is no file {name}.")
+        raise ValueError(f"there is no file {name}; check the path.")
     parquet = parquet_reader()
     try:
         names = parquet.ParquetFile(name).schema_arrow.names
@@ -153,7 +153,8 @@ def read_labels(y: Any, first: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
             f"y must be one label per row, got the name {str(labels)!r}; pass the column itself, as df[name]."
         )
     if labels.ndim != 1:
-        raise ValueError(f"y must be one label per row, got shape {labels.shape}.")
+        hint = "; of 0/1 columns per class give y.argmax(axis=1)" if labels.ndim == 2 else ""
+        raise ValueError(f"y must be one label per row, got shape {labels.shape}{hint}.")
     if labels.dtype.kind == "f" and (gaps := np.flatnonzero(np.isnan(labels))).size:
         raise ValueError(f"y is missing at row {first + int(gaps[0])}; drop the row or give it a label.")
     for i, v in enumerate(labels if labels.dtype.kind == "O" else ()):
@@ -177,7 +178,7 @@ def signs_of(y: Any, n: int) -> tuple[Vector, NDArray[Any]]:
     """y_i = ±1 for n rows, and the two classes."""
     labels, classes = read_labels(y)
     if len(labels) != n:
-        raise ValueError(f"X has {n} rows but y has {len(labels)} labels.")
+        raise ValueError(f"X has {n} rows but y has {len(labels)} labels; give one label per row.")
     classes = pick_classes(classes)
     return np.where(labels == classes[1], 1.0, -1.0), classes
 
@@ -192,6 +193,8 @@ def pick_classes(classes: NDArray[Any]) -> NDArray[Any]:
     if len(classes) != 2:
         shown = ", ".join(plain(label(c), LONG) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
         plural = "class" if len(classes) == 1 else "classes"
-        more = "; diagnose() takes more" if len(classes) > 2 else ""
+        more = "; diagnose() takes more" if len(classes) > 2 else "; give rows of both"
+        if len(classes) > 5 and classes.dtype.kind in "iuf":
+            more = f"; make two of them, as in y > {classes[len(classes) // 2]:g}, or see what diagnose() takes"
         raise ValueError(f"y has {len(classes)} {plural} ({shown}); separation is between exactly two{more}.")
     return classes

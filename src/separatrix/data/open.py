@@ -61,7 +61,7 @@ def open_rows(
             )
         rows, labels = rows_in(file), open_labels(y)
         if labels.n != rows.n:
-            raise ValueError(f"X has {rows.n} rows but y has {labels.n} labels.")
+            raise ValueError(f"X has {rows.n} rows but y has {labels.n} labels; give one label per row.")
     elif is_path(X):
         rows, labels = open_files(X, y)
         if limit is None and rows.n * rows.d * rows.dtype.itemsize <= machine_memory() // 2:
@@ -128,7 +128,7 @@ def open_files(X: Any, y: Any) -> tuple[Source, Labels]:
     rows = join([rows_in(open_npy(path)) for path in paths], paths)
     labels = open_labels(y)
     if labels.n != rows.n:
-        raise ValueError(f"X has {rows.n} rows but y has {labels.n} labels.")
+        raise ValueError(f"X has {rows.n} rows but y has {labels.n} labels; give one label per row.")
     return rows, labels
 
 

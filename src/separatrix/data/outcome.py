@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.columns import Column, as_series, check_name, column
+from separatrix.data.columns import Column, as_series, check_name, column, listed
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ def read_outcome(raw: Mapping[str, Any], target: Any, aside: Mapping[str, Column
     if pair and any(name in names for name in target):
         both = [column(check_name(name, names), raw[name]) for name in target]
         return Outcome(numbers_of(both), " + ".join(target)), set(target)
+    if target is None:
+        raise ValueError(f"y is missing: name the column that is the outcome; columns: {listed(names)}.")
     series = as_series(target)
     name = "y" if series is None or not series.name else str(series.name)
     if series is None:

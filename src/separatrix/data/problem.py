@@ -16,6 +16,7 @@ from separatrix.data.labels import label
 from separatrix.data.open import dask_client, is_path, open_rows
 from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
 from separatrix.data.table import is_table, read_table, stated_intercept
+from separatrix.reporting.plain import counted
 
 
 class Problem:
@@ -106,6 +107,8 @@ class Problem:
             raise ValueError("X is a Problem already; use it as it is.")
         if missing not in ("error", "drop"):
             raise ValueError(f'missing must be "error" or "drop", got {missing!r}.')
+        if not (fit_intercept is None or isinstance(fit_intercept, bool | np.bool_)):
+            raise ValueError(f"fit_intercept must be True, False or None, got {fit_intercept!r}.")
         table: Design | None = None
         if dask_client(X) is None and is_table(X, y, in_place=memory_limit is not None):
             weight = {"sample_weight": sample_weight}
@@ -272,7 +275,7 @@ class Problem:
             return "Problem(closed)"
         classes = " and ".join(label(c) for c in self.classes)
         intercept = ", with an intercept" if self.fit_intercept else ""
-        return f"Problem({self.n:,} rows of {self.d:,} columns, classes {classes}{intercept})"
+        return f"Problem({counted(self.n, 'row')} of {counted(self.d, 'column')}, classes {classes}{intercept})"
 
 
 @contextmanager
@@ -289,8 +292,9 @@ def as_problem(
     """The Problem that the user has opened, for the time of a call; or (X, y) opened for this call alone."""
     if isinstance(X, Problem):
         if y is not None:
+            seen = repr(y) if isinstance(y, str) else type(y).__name__
             raise ValueError(
-                f"a Problem has its labels: leave y out, got {y!r}; other options go by name, as in "
+                f"a Problem has its labels: leave y out, got {seen}; other options go by name, as in "
                 'solve(problem, method="lr-gd").'
             )
         given = {"sample_weight": sample_weight, "memory_limit": memory_limit}

@@ -344,7 +344,7 @@ def open_npy(path: str | os.PathLike[str]) -> Binary:
             shape, fortran, dtype = npy_header(file)
             start = file.tell()
     except FileNotFoundError:
-        raise ValueError(f"there is no file {name}.") from None
+        raise ValueError(f"there is no file {name}; check the path.") from None
     except NOT_NPY as error:
         raise ValueError(f"{name} is no npy file that can be read ({error}).") from None
     if dtype.hasobject:

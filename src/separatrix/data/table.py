@@ -59,6 +59,8 @@ def read_table(
             keep=keep,
             missing=missing,
         )
+    if isinstance(data, str) and y is not None and is_frame(y) and not Path(data).exists():
+        raise ValueError(f"the formula {data!r} has no ~: write the outcome before it, as in 'died ~ age'.")
     if is_path(data):
         data, y = _from_file(data, y, bool({"event", "time"} & set(beside)))
     if is_frame(data):
@@ -160,7 +162,7 @@ def _of_arrays(X: Any, y: Any, beside: Mapping[str, Any], missing: str) -> Desig
     arrays, n, d, names = rows_of(X)
     outcome = Outcome((known[0],), known[0].name) if y is None else _labels(y, missing)
     if len(outcome.columns[0].missing) != n:
-        raise ValueError(f"X has {n} rows but y has {len(outcome.columns[0].missing)} labels.")
+        raise ValueError(f"X has {n} rows but y has {len(outcome.columns[0].missing)} labels; give one label per row.")
     for key, one in aside.items():
         check_beside(key, len(one.missing), n)
     sparse = len(arrays) == 3

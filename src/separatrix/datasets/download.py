@@ -43,6 +43,8 @@ def fetch(
     progressbar : whether to draw one on stderr; when not given, only on a terminal
     """
     source = source_of(name)
+    if base_url is not None and urlsplit(base_url).scheme not in ("http", "https"):
+        raise ValueError(f"base_url must begin with http:// or https://, got {base_url!r}.")
     base = source.base_url if base_url is None else f"{base_url.rstrip('/')}/{name}/"
     try:
         import pooch

@@ -43,7 +43,7 @@ class Certainty(Word):
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
     """Two vectors that show the rows to lie on the boundary, within rounding.
 
@@ -96,6 +96,8 @@ class Evidence:
             f"weights on {len(self.rows):,} rows cancel to {self.weights_residual:.1g}, and a direction leaves the "
             f"boundary at {self.theta_residual:.1g}, of the sizes of the numbers added"
         )
+
+    __repr__ = __str__
 
 
 @np.errstate(all="ignore")  # extreme sizes overflow on the way; what is kept was found finite, and is checked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -70,3 +71,8 @@ def check_time_limit(time_limit: Any) -> None:
 
 
 UNLIMITED = Budget()
+Tell = Callable[[str], None]  # who is told what is tried next
+
+
+def untold(what: str) -> None:
+    """Nobody wants to know."""

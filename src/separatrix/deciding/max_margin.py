@@ -10,8 +10,12 @@ from separatrix.data.problem import Problem, as_problem, decidable
 from separatrix.deciding.budget import Budget, check_time_limit
 from separatrix.deciding.margin import Margin, Progress, find_margin
 from separatrix.deciding.working_set import margin_elsewhere
+from separatrix.reporting.keywords import hinted
+from separatrix.reporting.progress import Progress as Shown
+from separatrix.reporting.progress import check_verbose
 
 
+@hinted
 def max_margin(
     X: Any,
     y: Any = None,
@@ -22,6 +26,7 @@ def max_margin(
     callback: Callable[[Progress], Any] | None = None,
     memory_limit: int | str | None = None,
     missing: Literal["error", "drop"] = "error",
+    verbose: bool | int = False,
 ) -> Margin:
     """The widest margin as a bracket whose two ends are proven.
 
@@ -51,6 +56,9 @@ def max_margin(
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
     missing : {"error", "drop"}, default="error"
         For tables, what to do with rows that have missing values.
+    verbose : bool or int, default=False
+        Show from the second second on how narrow the bracket is, in one line: on a terminal, below a notebook's cell,
+        or in a file every few seconds.
 
     Returns
     -------
@@ -78,12 +86,22 @@ def max_margin(
     if not isinstance(rtol, Real) or not 0 < float(rtol) < 1:
         raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
     check_time_limit(time_limit)
-    with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit, missing=missing) as problem:
+    check_verbose(verbose)
+    with (
+        Shown("max_margin: reading the rows", quiet=not verbose) as shown,
+        as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit, missing=missing) as problem,
+    ):
+
+        def told(now: Progress) -> Any:
+            shown.tell(f"max_margin: step {now.step}, margin in [{now.lower:.6g}, {now.upper:.6g}]")
+            return callback is not None and callback(now)
+
+        asked = told if verbose else callback
         rows = decidable(problem).scaled("auto")
         if rows.whole is None:
-            found = margin_elsewhere(rows, float(rtol), Budget.within(time_limit), callback)
+            found = margin_elsewhere(rows, float(rtol), Budget.within(time_limit), asked)
         else:
-            found = find_margin(rows.whole, float(rtol), time_limit, callback, problem.known.get("margin"))
+            found = find_margin(rows.whole, float(rtol), time_limit, asked, problem.known.get("margin"))
         remember(problem, found)
         return found
 

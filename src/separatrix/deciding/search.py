@@ -23,7 +23,7 @@ from separatrix.certify.reader import Reader
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
-from separatrix.deciding.budget import UNLIMITED, Budget
+from separatrix.deciding.budget import UNLIMITED, Budget, Tell, untold
 from separatrix.deciding.claims import (
     claim,
     claim_of_all,
@@ -57,8 +57,8 @@ EARLY, LATE = 1e3, 1e9  # C R² from which slacks are candidates, and from which
 class Case:
     """Rows under decision: what is known of them so far, and what it may cost to know more."""
 
-    def __init__(self, rows: HeldRows, budget: Budget = UNLIMITED) -> None:
-        self.rows, self.budget = rows, budget
+    def __init__(self, rows: HeldRows, budget: Budget = UNLIMITED, tell: Tell = untold) -> None:
+        self.rows, self.budget, self.tell = rows, budget, tell
         self.reader = Reader(rows)
         self.bracket = Bracket(rows)
         self.lam = np.zeros(rows.n)  # the best weights so far, a guide for exact arithmetic
@@ -93,8 +93,8 @@ def settle(case: Case) -> tuple[Proof | None, Tool]:
     """A proof that the rows are separable or that they are not, and the tool that found it."""
     case.bracket.try_weights(np.ones(case.rows.n))
     for tool in TOOLS:
-        proof = tool.find(case)
-        if proof is not None:
+        case.tell(tool.name)
+        if (proof := tool.find(case)) is not None:
             return proof, tool
         if case.budget.late:
             break

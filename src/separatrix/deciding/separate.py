@@ -13,7 +13,7 @@ from separatrix.certify.reader import as_floats, as_integers, nearest
 from separatrix.data.problem import Problem, as_problem, decidable
 from separatrix.data.rows import Vector
 from separatrix.deciding.boundary import Certainty, Evidence
-from separatrix.deciding.budget import Budget, check_time_limit
+from separatrix.deciding.budget import Budget, Tell, check_time_limit, untold
 from separatrix.deciding.distinct import distinct
 from separatrix.deciding.fragile import is_fragile
 from separatrix.deciding.intercept import remark
@@ -22,6 +22,9 @@ from separatrix.deciding.margin import Bracket, Margin, MarginStatus
 from separatrix.deciding.max_margin import remember
 from separatrix.deciding.search import Case, Tool, separator, settle
 from separatrix.deciding.working_set import settle_elsewhere
+from separatrix.reporting.keywords import hinted
+from separatrix.reporting.plain import counted
+from separatrix.reporting.progress import Progress, check_verbose
 from separatrix.reporting.status import Word
 
 LAST = Tool("exact", lambda case: None)
@@ -153,6 +156,7 @@ class Separation:
     __repr__ = __str__
 
 
+@hinted
 def separate(
     X: Any,
     y: Any = None,
@@ -162,6 +166,7 @@ def separate(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     missing: Literal["error", "drop"] = "error",
+    verbose: bool | int = False,
 ) -> Separation:
     """Whether some hyperplane puts every row on its right side, with a proof either way.
 
@@ -183,6 +188,9 @@ def separate(
         Bytes that the process may take while it reads rows from files, or text such as "1GB".
     missing : {"error", "drop"}, default="error"
         For tables, what to do with rows that have missing values.
+    verbose : bool or int, default=False
+        Show from the second second on what is being tried, in one line: on a terminal, below a notebook's cell, or in a
+        file every few seconds.
 
     Returns
     -------
@@ -213,11 +221,17 @@ def separate(
     True
     """
     check_time_limit(time_limit)
+    check_verbose(verbose)
     began, budget = time.perf_counter(), Budget.within(time_limit, exact=exact)
-    with as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit, missing=missing) as problem:
+    with (
+        Progress("separate: reading the rows", quiet=not verbose) as shown,
+        as_problem(X, y, fit_intercept=fit_intercept, memory_limit=memory_limit, missing=missing) as problem,
+    ):
         found = again(decidable(problem))
         if found is None:
-            found = decide(problem, budget)
+            size = counted(problem.n, "row")
+            shown.tell(f"separate: {size}")
+            found = decide(problem, budget, lambda tool: shown.tell(f"separate: {size}, trying {FOUND_BY[tool]}"))
             if found.status is Verdict.INSEPARABLE and not problem.fit_intercept:
                 found = replace(found, notes=(remark(problem, budget),))
             if not budget.late:  # what was cut short may say less than there is to say
@@ -236,7 +250,7 @@ def again(problem: Problem) -> Separation | None:
     return replace(known, margin=known.margin if known.status is Verdict.INSEPARABLE else margin).copy()
 
 
-def decide(problem: Problem, budget: Budget) -> Separation:
+def decide(problem: Problem, budget: Budget, tell: Tell = untold) -> Separation:
     """A verdict by the tools of `search`; by a growing set of rows where they are elsewhere."""
     began, rows = time.perf_counter(), problem.scaled(1.0)
     if rows.whole is None:
@@ -253,7 +267,7 @@ def decide(problem: Problem, budget: Budget) -> Separation:
             margin = case.bracket.margin(MarginStatus.PARTIAL, 0, time.perf_counter() - began)
             return _separation(proof, margin, is_fragile(case, proof), KNOWN.name)
     small = distinct(rows.whole, budget)
-    case = Case(small.rows, budget)
+    case = Case(small.rows, budget, tell)
     proof, tool = settle(case)
     if proof is not None and tool.whole:
         proof = whole_kind(case, proof)  # costs little more, and says more

@@ -18,6 +18,7 @@ from separatrix.models.conditions import Matrix, below, times
 from separatrix.models.model import Model
 
 LEVEL = 0.95
+SHOWN = 20  # rows of a printed result
 DOUBLINGS = 200
 EXACT = 1e-10  # of a bound, beside its own size
 
@@ -50,7 +51,7 @@ def one_sided(model: Model, fit: Fit, name: str, sign: str, level: float = LEVEL
     return found if sign == "+" else -found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FittedBounds:
     """One-sided bounds on what the model says of separated observations.
 
@@ -83,7 +84,11 @@ class FittedBounds:
     def __str__(self) -> str:
         head = f"{self.quantity}, one-sided bounds at {100 * self.level:g} %: {self.message}"
         found = zip(self.rows, self.low, self.high, strict=True)
-        return "\n".join([head, *[f"row {row}: {low:.6g} to {high:.6g}" for row, low, high in found]])
+        lines = [f"row {row}: {low:.6g} to {high:.6g}" for row, low, high in found]
+        more = [f"and {len(lines) - SHOWN:,} more, in rows, low and high"] if len(lines) > SHOWN else []
+        return "\n".join([head, *lines[:SHOWN], *more])
+
+    __repr__ = __str__
 
 
 def fitted_bounds(

@@ -20,7 +20,7 @@ from separatrix.data.frames import Design, Term
 from separatrix.data.memory import HeldRows, hold_signed
 from separatrix.data.problem import Problem, as_problem, decidable
 from separatrix.data.rows import Index
-from separatrix.deciding.budget import UNLIMITED, Budget, check_time_limit
+from separatrix.deciding.budget import UNLIMITED, Budget, Tell, check_time_limit, untold
 from separatrix.deciding.distinct import merged
 from separatrix.deciding.relations import Relations
 from separatrix.diagnosing.found import Found, find, find_extended, in_words, independent, sum_of
@@ -31,8 +31,12 @@ from separatrix.models.conditions import STRUCTURE, Conditions
 from separatrix.models.model import Model
 from separatrix.models.reading import Reading, read_model
 from separatrix.models.recipe import Recipe
+from separatrix.reporting.keywords import hinted
+from separatrix.reporting.plain import counted as many
+from separatrix.reporting.progress import Progress, check_verbose
 
 
+@hinted
 def diagnose(
     X: Any,
     y: Any = None,
@@ -53,6 +57,7 @@ def diagnose(
     missing: str = "error",
     exact: bool = False,
     time_limit: float | None = None,
+    verbose: bool | int = False,
 ) -> Diagnosis:
     """Whether a model's estimate exists, and which columns and observations stand in its way.
 
@@ -98,6 +103,9 @@ def diagnose(
         Insist on the bits as stored where the last digits decide: a proof, however long exact arithmetic takes.
     time_limit : float, optional
         Seconds after which answers may be left open.
+    verbose : bool or int, default=False
+        Show from the second second on what is being tried, in one line: on a terminal, below a notebook's cell, or in a
+        file every few seconds.
 
     Returns
     -------
@@ -126,6 +134,7 @@ def diagnose(
     """
     began = clock.perf_counter()
     check_time_limit(time_limit)
+    check_verbose(verbose)
     budget = Budget.within(time_limit, exact=exact)
     if groups is not None and strata is not None:
         raise ValueError("groups and strata are two words for one thing; give one of them.")
@@ -143,12 +152,12 @@ def diagnose(
         if missing != "error" or said or fixed_effects or reference or keep:
             what = said[0] if said else "missing"
             raise ValueError(f"{what} belongs to the Problem: give it where that is opened, Problem(…, {what}=…).")
-        with as_problem(X, y) as problem:
+        with Progress("diagnose", quiet=not verbose) as shown, as_problem(X, y) as problem:
             rows = decidable(problem).scaled(1.0).whole
             if rows is None:
                 raise ValueError("diagnose needs rows in memory; separate() decides on those of files and clusters.")
             reading = of_rows(rows, model or "logit", problem.table)
-            found = diagnosis_of(reading, None, budget, rows)
+            found = diagnosis_of(reading, None, budget, rows, shown.tell)
             return replace(found, seconds=clock.perf_counter() - began)
     recipe, X, y, given = Recipe.of(
         X,
@@ -161,7 +170,8 @@ def diagnose(
         keep=keep,
         missing=missing,
     )
-    found = diagnosis_of(recipe.read(X, y, given), recipe, budget)
+    with Progress("diagnose: reading the rows", quiet=not verbose) as shown:
+        found = diagnosis_of(recipe.read(X, y, given), recipe, budget, tell=shown.tell)
     return replace(found, seconds=clock.perf_counter() - began)
 
 
@@ -177,7 +187,11 @@ def of_rows(rows: HeldRows, model: str = "logit", table: Design | None = None) -
 
 
 def diagnosis_of(
-    reading: Reading, recipe: Recipe | None, budget: Budget = UNLIMITED, rows: HeldRows | None = None
+    reading: Reading,
+    recipe: Recipe | None,
+    budget: Budget = UNLIMITED,
+    rows: HeldRows | None = None,
+    tell: Tell = untold,
 ) -> Diagnosis:
     """What was proven of the model's rows, in the user's names."""
     began, model = clock.perf_counter(), reading.model
@@ -186,9 +200,12 @@ def diagnosis_of(
     names = list(model.coefficients)
     first = leading(model, conditions, rows)
     once = merged(rows)
+    size = f"diagnose: {model.name}, {many(model.n, 'row')}"
+    tell(f"{size}, looking for columns that follow from others")
     known = independent(once.rows, budget, first)
     kept, relations = known or (np.arange(rows.d + (rows.bias > 0)), Relations())
     aliased = in_words(once.rows, kept, relations, names)
+    tell(f"{size}, looking for what separates")
     found = find_extended(rows, once, kept, relations, budget, first)
     signs = dict(zip(kept.tolist(), found.signs if known else ["?"] * len(kept), strict=True))
     columns = {name: signs.get(j, "aliased") for j, name in enumerate(names)}

@@ -18,6 +18,7 @@ from separatrix.deciding.boundary import Certainty, Evidence
 from separatrix.diagnosing.afterwards import bound_of, firth_of, fitted_of, intervals, reduced_of
 from separatrix.diagnosing.kinds import IN_WORDS, MESSAGES, PLAIN, Basis, Kind, Pair
 from separatrix.plot import coefficients, estimates
+from separatrix.reporting.hints import install
 from separatrix.reporting.plain import LINE, LONG, plain
 
 if TYPE_CHECKING:
@@ -244,8 +245,16 @@ class Diagnosis:
         pandas.DataFrame
             One line per coefficient: "finite", "+inf", "-inf", "not determined", "aliased" or "not settled", and for
             aliased ones what they equal.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
         """
-        import pandas as pd
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(f"the coefficients become a frame with pandas: {install('frames')}.") from None
 
         words = {"+": "+inf", "-": "-inf"}
         return pd.DataFrame(

@@ -28,9 +28,8 @@ from separatrix.estimators.callbacks import CallbackSupportMixin
 from separatrix.estimators.telling import warn
 from separatrix.reporting.keywords import hinted
 from separatrix.reporting.plain import LONG, plain
-from separatrix.reporting.progress import Progress
+from separatrix.reporting.progress import Progress, check_verbose
 from separatrix.walking.run import hyperplane
-from separatrix.walking.solve import check_verbose
 from separatrix.walking.trace import check_record
 
 AT_ONCE = 1 << 21  # entries of float32 rows that are taken to float64 at a time
@@ -177,7 +176,14 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _read(self, X: Any, y: Any) -> tuple[Any, Any, NDArray[Any], OneVsRest]:
         """Checked parameters, rows and labels; the classes, which are not `classes_` yet; the problems they make."""
         self._check()
-        X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        if isinstance(y, str):
+            raise ValueError(f"y must be the labels, got the name {y!r}; give the column itself, and X without it.")
+        try:
+            X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            raise ValueError(f"{error}; turn text into numbers first, as OneHotEncoder does in a pipeline.") from None
         try:
             check_classification_targets(y)
             classes, code = np.unique(y, return_inverse=True)

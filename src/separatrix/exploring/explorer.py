@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from separatrix.data.problem import Problem, as_problem
 from separatrix.exploring.points import points_of
+from separatrix.reporting.keywords import hinted
 from separatrix.reporting.plain import LONG, plain
 from separatrix.reporting.writing import whole
 
@@ -71,7 +72,8 @@ class Explorer:
             with whole(target) as file:
                 file.write(self.html.encode())
         except OSError as error:
-            raise type(error)(f"cannot write the page to {target}: {error.strerror or error}.") from None
+            seen = f"cannot write the page to {target}: {error.strerror or error}"
+            raise type(error)(f"{seen}; name a file in a folder that is there.") from None
         return target
 
     def open(self) -> Path:
@@ -119,6 +121,7 @@ def show(path: Path) -> bool:
         return False
 
 
+@hinted
 def explore(
     X: Any = None,
     y: Any = None,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from separatrix.data.rows import Vector
 from separatrix.plot import compare
+from separatrix.reporting.plain import counted
 from separatrix.walking.run import Status
 from separatrix.walking.trace import Trace
 
@@ -66,7 +67,7 @@ class NetworkIterate:
     min_output: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NetworkRun:
     """The result of `nonlinear.solve`.
 
@@ -112,9 +113,9 @@ class NetworkRun:
     separated: bool
     n_iter: int
     theta: Vector
-    module: Any = field(repr=False)
+    module: Any
     seconds: float
-    trace: Trace = field(repr=False)
+    trace: Trace
     chunk: int
     dtype: str
 
@@ -129,9 +130,11 @@ class NetworkRun:
         said = "every row has a positive output y_i g(a_i; θ), as computed" if right else self.status.message
         step += f", unit {self.unit:g}" if self.unit != self.step_size else ""
         return (
-            f"{self.method}{step} on {len(self.theta):,} parameters: {self.status} after {self.n_iter:,} iterations "
-            f"({self.seconds:.3g} s): {said}."
+            f"{self.method}{step} on {len(self.theta):,} parameters: {self.status} after "
+            f"{counted(self.n_iter, 'iteration')} ({self.seconds:.3g} s): {said}."
         )
+
+    __repr__ = __str__
 
     def plot(self, metric: str = "errors", *, ax: Axes | None = None) -> Axes:
         """Draw one metric over the recorded iterations; a dot marks zero errors.

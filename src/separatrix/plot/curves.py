@@ -98,7 +98,8 @@ def compare(
     >>> ax = sx.plot.compare(runs, "loss")
     """
     if not isinstance(runs, Sequence) or not runs:
-        raise ValueError("runs must be a list of at least one run; run.plot() draws one alone.")
+        seen = "an empty one" if isinstance(runs, Sequence) else type(runs).__name__
+        raise ValueError(f"runs must be a list of at least one run, got {seen}; run.plot() draws one alone.")
     known = LABELS | OUTPUTS
     if metric not in known:
         raise ValueError(f"metric must be one of {', '.join(known)}, got {metric!r}.")

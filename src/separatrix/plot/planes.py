@@ -129,7 +129,10 @@ class Picture:
 
 
 def _checked(theta: Any) -> Vector:
-    w = np.asarray(theta, dtype=np.float64)
+    try:
+        w = np.asarray(theta, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"theta must be 2 or 3 finite numbers, as run.theta is, got {theta!r}.") from None
     if w.shape not in ((2,), (3,)) or not np.isfinite(w).all():
         told = f" with {w[~np.isfinite(w)][0]}" if not np.isfinite(w).all() else ""
         raise ValueError(f"theta must be 2 or 3 finite numbers, got shape {w.shape}{told}.")

@@ -22,10 +22,18 @@ MEANT = {  # what others call it: what it may be called here, the first that the
     **dict.fromkeys(("tolerance", "eps", "epsilon", "atol", "ftol", "xtol"), PRECISION),
     **dict.fromkeys(("intercept", "bias", "add_intercept"), ("fit_intercept",)),
     **dict.fromkeys(("seed", "rng"), ("random_state",)),
-    **dict.fromkeys(("weights", "weight"), ("sample_weight", "class_weight")),
+    "random_state": ("random_state",),
+    **dict.fromkeys(("weights", "weight"), ("sample_weight", "class_weight", "beside")),
     **dict.fromkeys(("algorithm", "solver"), ("method", "engine")),
     **dict.fromkeys(("x0", "theta_0", "theta", "coef_init", "init"), ("theta0", "warm_start")),
+    "exog": ("X",),
+    "endog": ("y",),
+    "target": ("y",),
+    "family": ("model",),
+    "verbosity": ("verbose",),
+    "timeout": ("time_limit",),
 }
+RANDOM = ("random_state", "seed", "rng")
 UNPENALISED = ("C", "alpha", "penalty", "l1_ratio", "reg", "lam", "l2")
 
 
@@ -56,8 +64,9 @@ def hinted(function: Callable[P, T]) -> Callable[P, T]:
 
 def unexpected(who: str, name: str, names: Sequence[str]) -> str:
     """One sentence about a keyword that is none of these names."""
-    why = " (nothing is penalised here)" if name in UNPENALISED else ""
     meant = next((known for known in MEANT.get(name, ()) if known in names), None)
+    why = " (nothing is penalised here)" if name in UNPENALISED else ""
+    why = " (nothing is random here)" if name in RANDOM and meant is None else why
     if meant is not None:
         hint = f", did you mean {meant!r}?"
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import sys
 import time
+from numbers import Integral
 from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
@@ -34,6 +35,13 @@ class State(NamedTuple):
         if self.part >= 1:
             return "100 %"
         return f"{100 * self.part:.0f} %, at most {in_words(self.spent * (1 - self.part) / self.part)} left"
+
+
+def check_verbose(verbose: Any) -> None:
+    """Complain about anything but True, False or a whole number from 0."""
+    boolean = type(verbose).__name__ == "bool"  # NumPy's too, which is not loaded for this
+    if not boolean and not (isinstance(verbose, Integral) and int(verbose) >= 0):
+        raise ValueError(f"verbose must be a whole number, 0 or more, got {verbose!r}.")
 
 
 class Screen(Protocol):

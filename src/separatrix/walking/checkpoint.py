@@ -71,7 +71,9 @@ class Checkpoint:
     every: float = 30.0
 
     def __post_init__(self) -> None:
-        if not self.every >= 0:
+        if not isinstance(self.path, str | os.PathLike):
+            raise ValueError(f"checkpoint must be a path or a Checkpoint, got {self.path!r}.")
+        if not isinstance(self.every, int | float) or not self.every >= 0:
             raise ValueError(f"Checkpoint every must be 0 or more seconds, got {self.every!r}.")
 
 

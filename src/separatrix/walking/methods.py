@@ -189,8 +189,8 @@ def parse_method(name: str, step_size: float | None = None, order: str = "cyclic
     gamma = (1.0 if logistic else inf) if step_size is None else _step_size(step_size)
     if not logistic and not isinf(gamma):
         raise ValueError(
-            f"{name} takes no finite step_size, got {step_size!r}: its path only scales with it. "
-            "Leave step_size out, or use lr-gd."
+            f"{name} takes no finite step_size, got {step_size!r}: its path only scales with it; "
+            "leave step_size out, or use lr-gd."
         )
     return Plan(name, gamma, p, order if rowwise else None, logistic)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isinf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -87,7 +87,7 @@ class Cycle(NamedTuple):
     period: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """The result of `solve`.
 
@@ -146,13 +146,13 @@ class Run:
     average: Vector | None
     engine: str
     seconds: float
-    trace: Trace = field(repr=False)
-    stats: dict[str, int] = field(repr=False)
+    trace: Trace
+    stats: dict[str, int]
     power: float = 1.0
     ties: Tie | None = None
     scheduled: bool = False
     cycle: Cycle | None = None
-    iterates: Vector | None = field(default=None, repr=False)
+    iterates: Vector | None = None
 
     def __str__(self) -> str:
         step = f", power {self.power:g}" if self.method.startswith(TEMPERED) else ""
@@ -163,6 +163,8 @@ class Run:
             f"{self.method}{step}: {self.status}{period} after {counted(self.n_iter, 'iteration')} "
             f"({self.engine} engine, {self.seconds:.3g} s): {self.status.message}."
         )
+
+    __repr__ = __str__
 
     def plot(self, metric: str = "errors", *, ax: Axes | None = None) -> Axes:
         """Draw one metric over the recorded iterations; a dot marks separation.

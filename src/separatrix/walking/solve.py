@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.data.problem import as_problem, decidable
 from separatrix.data.rows import INTERCEPT_SCALE, Rows, Vector
 from separatrix.reporting.keywords import hinted
-from separatrix.reporting.progress import Progress
+from separatrix.reporting.progress import Progress, check_verbose
 from separatrix.walking.angle import Angle, Bracket
 from separatrix.walking.checkpoint import Checkpoint
 from separatrix.walking.engines import Engine, Gram
@@ -168,6 +168,9 @@ def solve(
     check_count("max_epochs", 0 if max_epochs is None else max_epochs)
     if not (stop is None or stop == "separated" or callable(stop)):
         raise ValueError(f'stop must be "separated", None or a callable, got {stop!r}.')
+    for name, called in (("callback", callback), ("progress", progress)):
+        if not (called is None or callable(called)):
+            raise ValueError(f"{name} must be a function, which is called with what is new, or None, got {called!r}.")
     if sharpness and isinf(how.gamma):
         raise ValueError("sharpness needs a finite step_size: the perceptron loss is flat almost everywhere.")
     every = check_record(record)
@@ -224,13 +227,8 @@ def solve(
 def check_count(name: str, value: Any) -> None:
     """Complain about anything but a whole number from 0."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}.")
-
-
-def check_verbose(verbose: Any) -> None:
-    """Complain about anything but True, False or a whole number from 0."""
-    if not isinstance(verbose, bool | np.bool_):
-        check_count("verbose", verbose)
+        hint = f"; write {int(value)}" if isinstance(value, float) and value.is_integer() and value >= 0 else ""
+        raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}{hint}.")
 
 
 def check_theta0(theta0: Any, problem: Rows) -> Vector | None:
