@@ -81,8 +81,9 @@ def solve(
     max_epochs : int, optional
         Passes over the data to make at most: sweeps of the perceptron, updates of the others.
     engine : {"auto", "dense", "lazy", "gram", "numpy"} or Gram, default="auto"
-        How the margins are kept up to date; the iterates are the same. `Gram(memory=…, dtype=…)` sets the options of
-        the engine of that name; "numpy" is the definition itself, without the compiled core.
+        How the margins are kept up to date; all walk to the same iterates bit for bit, but "gram", whose sums have
+        another order: the last digits of its θ differ. `Gram(memory=…, dtype=…)` sets the options of that engine;
+        "numpy" is the definition itself, without the compiled core.
     theta0 : array-like, optional
         Where to start, 0 by default. At step size ∞ the logistic methods are the limit of large ones: their first step
         goes from 0, with the weights that rows have at θ_0.
