@@ -61,18 +61,18 @@ class Scripts(SphinxTransform):
             if FORMULA.search(quote.astext()):
                 quote["classes"].append("formula")
         for block in list(self.document.findall(nodes.literal_block)):
-            if not block.get("language") and FORMULA.search(block.astext()) and ">>>" not in block.astext():
-                made = list(scripts(block.astext()))
+            text = block.astext()
+            if block.get("language", "none") == "none" and FORMULA.search(text) and ">>>" not in text:
+                made = list(scripts(text))
                 block["classes"].append("formula")
                 block.rawsource = ""  # not the text: Sphinx colours no code then
                 block.clear()
                 block.extend(made)
-        for text in list(self.document.findall(nodes.Text)):
-            parent = text.parent
-            if not any(isinstance(above, AS_THEY_ARE) for above in ancestors(parent)):
-                made = list(scripts(str(text)))
+        for leaf in list(self.document.findall(nodes.Text)):
+            if not any(isinstance(above, AS_THEY_ARE) for above in ancestors(leaf.parent)):
+                made = list(scripts(str(leaf)))
                 if len(made) > 1:
-                    parent.replace(text, made)
+                    leaf.parent.replace(leaf, made)
 
 
 def ancestors(node: nodes.Node | None) -> Iterator[nodes.Node]:
