@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 APART = r"$\Vert\theta_t/\gamma-\hat\theta_t\Vert\;/\;\Vert\hat\theta_t\Vert$"
 ROUNDING = 1e-16  # below it a relative difference of two iterates is 0 or an accident
+SAME = 1e-12  # farther apart than that are two iterates that more than rounding has parted
 
 
 def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
@@ -91,7 +92,7 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
         note="‖θ_t/γ - θ̂_t‖/‖θ̂_t‖; sets part at: the first t at which other rows are on the wrong side, empty if never",
     )
     ends = [(float(lines[0][2].max()), float(lines[-1][2].max())) for _, lines in panels]
-    tends = all(last < min(first, 0.01) or last == first == 0 for first, last in ends)  # the same bits are no farther
+    tends = all(last < min(max(first, SAME), 0.01) for first, last in ends)
     same = [f"{gamma:g}" for k, gamma in enumerate(experiment.step_sizes) if all(ls[k][3] is None for _, ls in panels)]
     never = (
         f"the same rows are wrong on all data at γ = {', '.join(same)}" if same else "other rows are wrong at every γ"
