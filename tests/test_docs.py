@@ -149,7 +149,7 @@ def test_a_formula_in_a_line_breaks_before_relations_and_not_within_brackets(mon
     [
         ("φ_{t+1} = φ_t + γ/n Σ w_i z_i", "φ[t+1] = φ[t] + γ/n Σ w[i] z[i]"),
         ("‖θ̂_t‖^(-b) ≤ n^p W^(1-p) σ_min(Z_Bᵀ)", "‖θ̂[t]‖{-b} ≤ n{p} W{1-p} σ[min](Z[B]ᵀ)"),
-        ("Σ_{S_t} x^(2^-k), max_{‖θ‖ ≤ 1} min_i e^u_c", "Σ[S[t]] x{2{-k}}, max[‖θ‖ ≤ 1] min[i] e{u[c]}"),
+        ("θ_* Σ_{S_t} x^(2^-k), max_{‖θ‖ ≤ 1} min_i e^u_c", "θ[*] Σ[S[t]] x{2{-k}}, max[‖θ‖ ≤ 1] min[i] e{u[c]}"),
         ("n_iter, n_jobs, X_train, x86_64, MAX_ITER", "n_iter, n_jobs, X_train, x86_64, MAX_ITER"),
     ],
 )

@@ -18,7 +18,7 @@ from sphinx.transforms import SphinxTransform
 GREEK = "Α-Ωα-ω"
 BELOW = re.compile(
     rf"(?P<base>(?<![a-z0-9_])[^\W\d_][\u0300-\u036f]?|(?<=[A-Z])[a-z]|[{GREEK}][\u0300-\u036f]?|\b(?:min|max)|[∇)‖])"
-    rf"_(?:\{{(?P<all>[^{{}}]+)\}}|(?P<some>min|max|cases?|control|events|[A-Za-z0-9{GREEK}∞]{{1,2}}(?![A-Za-z0-9_])))"
+    rf"_(?:\{{(?P<all>[^{{}}]+)\}}|(?P<some>min|max|cases?|control|events|[A-Za-z0-9{GREEK}∞]{{1,2}}(?![A-Za-z0-9_])|\*))"
 )
 ABOVE = re.compile(r"(?P<base>[\w)‖|])\^(?:\((?P<all>[^()]+)\)|(?P<some>-?\d+(?:\.\d+)?|-?[^\W\d_](?:_[a-z])?))")
 FORMULA = re.compile(r"[θφΣγμλ≤≥∈‖²ᵀ]")
