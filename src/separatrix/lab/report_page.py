@@ -17,6 +17,7 @@ from separatrix.reporting.table import Table, as_html, as_markdown, prose
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --here: #0072B2; scroll-padding-top: 3rem; }
+:root { background: Canvas; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 92rem; margin: 0 auto; padding: 0 1.2rem 4rem; }
 main { min-width: 0; } h1 { font-size: 1.7rem; margin: 1rem 0; }
 h2 { margin-top: 2.6rem; border-bottom: 1px solid var(--line); }

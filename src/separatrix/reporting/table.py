@@ -198,7 +198,7 @@ def as_html(table: Table) -> str:
     )
     note = f'<p class="note">{prose(cell(table.note))}</p>' if table.note else ""
     top = f"<caption>{html.escape(cell(table.title))}</caption><thead><tr>{head}</tr></thead>"
-    return f'<div class="scroll"><table>{top}\n<tbody>\n{body}\n</tbody></table></div>{note}'
+    return f'<div class="scroll" tabindex="0"><table>{top}\n<tbody>\n{body}\n</tbody></table></div>{note}'
 
 
 FORMS = {"txt": as_text, "md": as_markdown, "tex": as_latex, "csv": as_csv}
