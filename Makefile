@@ -58,7 +58,7 @@ types: $(VENV)/installed-dev
 # The site in build/docs. Warnings fail it: a broken link, a missing picture, a reference to a name that is not there. The
 # second command fails if a page would fetch a script, a style or a font from elsewhere: it has to work without network.
 docs: $(VENV)/installed-dev
-	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs build/docs
+	$(BIN)/python -m sphinx -W --keep-going -n -b html docs build/docs
 	! grep -rnoE '<(script|link)[^>]+(src|href)="(https?:)?//[^"]+"|@import[^;]+//|url\((https?:)?//' build/docs \
 		--include='*.html' --include='*.css'
 

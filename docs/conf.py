@@ -13,6 +13,7 @@ import separatrix
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 os.environ.setdefault("MPLBACKEND", "agg")
+sys.modules["separatrix.zoo"] = separatrix.zoo  # under the name that users see, though it is no module of its own
 
 project = "separatrix"
 author = "The separatrix developers"
@@ -33,6 +34,7 @@ extensions = [
     "mathematics",
     "members",
     "rooms",
+    "scripts",
 ]
 exclude_patterns = ["_ext", "_templates"]
 templates_path = ["_templates"]
@@ -46,10 +48,11 @@ html_math_renderer = "mathml"
 
 # Reference pages come from the docstrings, which name the types: signatures stay short.
 autosummary_generate = True
+smartquotes = False  # "lr-gd" is to be typed as it stands
 default_role = "py:obj"  # `name` in a docstring: code, and a link where it is one of ours
 toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
-maximum_signature_line_length = 72  # longer ones have a line for each parameter
+maximum_signature_line_length = 72  # longer ones begin their parameters on a line of their own
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -84,6 +87,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_title = f"separatrix {release}"
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
@@ -108,4 +112,4 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": []}
+html_sidebars = {page: [] for page in ("index", "data", "reproduction/report", "beyond/report")}  # room for tables

@@ -144,6 +144,25 @@ def test_a_formula_in_a_line_breaks_before_relations_and_not_within_brackets(mon
     assert lines == ["f(a=b)", "≤‖c=d‖", "≤ei=j,", "g"]
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("φ_{t+1} = φ_t + γ/n Σ w_i z_i", "φ[t+1] = φ[t] + γ/n Σ w[i] z[i]"),
+        ("‖θ̂_t‖^(-b) ≤ n^p W^(1-p) σ_min(Z_Bᵀ)", "‖θ̂[t]‖{-b} ≤ n{p} W{1-p} σ[min](Z[B]ᵀ)"),
+        ("θ_* Σ_{S_t} x^(2^-k), max_{‖θ‖ ≤ 1} min_i e^u_c", "θ[*] Σ[S[t]] x{2{-k}}, max[‖θ‖ ≤ 1] min[i] e{u[c]}"),
+        ("n_iter, n_jobs, X_train, x86_64, MAX_ITER", "n_iter, n_jobs, X_train, x86_64, MAX_ITER"),
+    ],
+)
+def test_formulas_in_text_are_set_and_names_keep_their_underscores(text, shown, monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    signs = {"subscript": "[]", "superscript": "{}"}
+
+    def flat(node):
+        return node if isinstance(node, str) else "".join(map(flat, node)).join(signs[node.tagname])
+
+    assert "".join(map(flat, import_module("scripts").scripts(text))) == shown
+
+
 def test_what_builds_the_site_is_installed_for_developers():
     extras = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert any("docs" in line for line in extras["dev"])

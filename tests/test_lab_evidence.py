@@ -165,6 +165,12 @@ def test_differences_of_exactly_zero_are_drawn_at_a_place_of_their_own(tmp_path)
     assert "equal to the last bit" in piece.caption
 
 
+def test_paths_that_are_the_same_at_every_step_size_speak_for_the_claim(tmp_path):
+    piece = shown(tmp_path, kind="alignment", data=["d"], step_sizes=[1e299, 1e300], iterations=20)
+    (sentence,) = piece.sentences
+    assert sentence.startswith("For the claim") and " difference is 0 on " in sentence
+
+
 def test_a_longer_run_of_another_experiment_shows_no_more_than_was_asked_for(tmp_path):
     entry = {"kind": "alignment", "data": ["d"], "step_sizes": [1.0, 1e4]}
     alone = shown(tmp_path / "a", **entry, iterations=5)

@@ -19,6 +19,7 @@ from separatrix.lab.reproduce import reproduce
 from separatrix.lab.samples import at_hand
 from separatrix.lab.spec import IMAGES, Experiment
 from separatrix.lab.titles import titled
+from separatrix.reporting.table import prose
 
 PANEL = {"data": "made", "metric": "loss", "methods": ["lr-gd", "batch-perceptron"], "step_sizes": [1, 100]}
 MINE = {
@@ -151,6 +152,10 @@ def test_a_legend_is_never_wider_than_its_figure():
     legend_below(figure, [ax], columns=5)
     figure.canvas.draw()
     assert figure.legends[0].get_window_extent().width <= figure.bbox.width
+
+
+def test_indices_of_running_text_stand_below_the_line():
+    assert prose("‖θ_t/γ - θ̂_t‖ < n_iter") == "‖θ<sub>t</sub>/γ - θ̂<sub>t</sub>‖ &lt; n_iter"
 
 
 def test_an_experiment_of_ones_own_keeps_its_title():

@@ -109,7 +109,7 @@ def drawing(rooms: dict[str, list[str]], later: dict[str, list[str]]) -> str:
     size_of_head = 'refX="9" refY="5" markerWidth="8" markerHeight="8"'
     head = f'<marker id="rooms-head" viewBox="0 0 10 10" {size_of_head} orient="auto">'
     return (
-        f'<div class="rooms-drawing"><svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img" '
+        f'<div class="rooms-drawing" tabindex="0"><svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img" '
         f'aria-labelledby="rooms-title" font-size="17" fill="currentColor">'
         f'<title id="rooms-title">{escape(title)}.</title>'
         f'<defs>{head}<path d="M0 0 10 5 0 10z" fill="currentColor"/></marker></defs>'

@@ -13,10 +13,11 @@ from hashlib import sha256
 from typing import Any
 
 from separatrix.lab.pieces import Piece, joined
-from separatrix.reporting.table import Table, as_html, as_markdown
+from separatrix.reporting.table import Table, as_html, as_markdown, prose
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --here: #0072B2; scroll-padding-top: 3rem; }
+:root { background: Canvas; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 92rem; margin: 0 auto; padding: 0 1.2rem 4rem; }
 main { min-width: 0; } h1 { font-size: 1.7rem; margin: 1rem 0; }
 h2 { margin-top: 2.6rem; border-bottom: 1px solid var(--line); }
@@ -48,6 +49,7 @@ svg:has(.said:hover) .said:not(:hover) { opacity: .2; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; margin: .6rem 0; }
 caption { text-align: left; font-weight: 600; padding: .2rem 0; }
 th, td { padding: .15rem .7rem; border-bottom: 1px solid var(--soft); text-align: left; vertical-align: top; }
+td:first-child { min-width: 7rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 details summary { cursor: pointer; font-size: .9rem; }
 """
@@ -95,7 +97,7 @@ def page(
 ) -> str:
     """The whole page; `opening` is what stands above all, each with its class."""
     body = [f"<h1>{text(title)}</h1>"]
-    body += [f'<p class="{kind}">{text(said)}</p>' if kind else f"<p>{text(upper(said))}</p>" for said, kind in opening]
+    body += [f'<p class="{kind}">{text(upper(said))}</p>' for said, kind in opening]
     links = []
     for words, inside in sections(pieces):
         shown = unique(inside)
@@ -170,14 +172,14 @@ def part(piece: Piece, same: Sequence[Piece], drawn: Drawn) -> str:
     others = "".join(f'<span id="{anchor(one.experiment.id)}"></span>' for one in same if one is not piece)
     ids = ", ".join(one.experiment.id for one in same)
     parts = [f'<section id="{anchor(e.id)}">{others}<h3>{text(e.title)} <small>{text(ids)}</small></h3>']
-    parts += [f'<p class="claim">Claim: {text(e.claim)}</p>'] if e.claim else []
+    parts += [f'<p class="claim">Claim: {prose(e.claim)}</p>'] if e.claim else []
     parts += [f'<p class="note">{text(here(same))}</p>'] if here(same) else []
-    parts += [f'<p class="said-of">{text(sentence)}</p>' for sentence in piece.sentences]
+    parts += [f'<p class="said-of">{prose(sentence)}</p>' for sentence in piece.sentences]
     for k, picture in enumerate(drawn[e.id]):
         name = f"larger-{anchor(e.id)}-{k}"
         box = f'<input type="checkbox" id="{name}"> <label for="{name}">larger</label>'
         parts.append(f'<figure>{box}<div class="picture">{picture}</div></figure>')
-    parts += [f'<p class="note">{text(piece.caption)}</p>'] if piece.caption else []
+    parts += [f'<p class="note">{prose(piece.caption)}</p>'] if piece.caption else []
     tables = "\n".join(as_html(table) for table in piece.shown_tables)
     folded = f"<details><summary>The runs</summary>{tables}</details>" if piece.kind.long_tables else tables
     files = [f'<p class="note">{text(every_run(piece))}</p>'] if piece.listings else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 WIDTH = 120  # of a table in a text file
+INDEX = re.compile(r"((?<![a-z\d_])[^\W\d_]\u0302?)_(\w)(?!\w)")  # of one letter, with or without a hat
 LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -181,6 +183,11 @@ def as_csv(table: Table) -> str:
     return out.getvalue()
 
 
+def prose(words: str) -> str:
+    """Escaped running text for HTML, in which an index such as that of θ_t stands below the line."""
+    return INDEX.sub(r"\1<sub>\2</sub>", html.escape(words))
+
+
 def as_html(table: Table) -> str:
     """A table element; all text is escaped."""
     sides = ["" if table.is_text(k) else ' class="number"' for k in range(len(table.columns))]
@@ -189,9 +196,9 @@ def as_html(table: Table) -> str:
         "<tr>" + "".join(f"<td{s}>{html.escape(cell(v))}</td>" for s, v in zip(sides, row, strict=True)) + "</tr>"
         for row in table.rows
     )
-    note = f'<p class="note">{html.escape(cell(table.note))}</p>' if table.note else ""
+    note = f'<p class="note">{prose(cell(table.note))}</p>' if table.note else ""
     top = f"<caption>{html.escape(cell(table.title))}</caption><thead><tr>{head}</tr></thead>"
-    return f'<div class="scroll"><table>{top}\n<tbody>\n{body}\n</tbody></table></div>{note}'
+    return f'<div class="scroll" tabindex="0"><table>{top}\n<tbody>\n{body}\n</tbody></table></div>{note}'
 
 
 FORMS = {"txt": as_text, "md": as_markdown, "tex": as_latex, "csv": as_csv}

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 APART = r"$\Vert\theta_t/\gamma-\hat\theta_t\Vert\;/\;\Vert\hat\theta_t\Vert$"
 ROUNDING = 1e-16  # below it a relative difference of two iterates is 0 or an accident
+SAME = 1e-12  # farther apart than that are two iterates that more than rounding has parted
 
 
 def jobs(experiment: Experiment, data: Data) -> Iterator[Job]:
@@ -83,22 +84,22 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
             rows.append((title, gamma, *picked, float(apart[-1]), float(apart.max()), parted))
         panels.append((title, lines))
         gamma, _, apart, parted = lines[-1]
-        worst.append(f"{title}: {apart.max():.2g}" + ("" if parted is None else f", wrong sets part at {parted}"))
+        worst.append(f"{apart.max():.2g} on {title}" + ("" if parted is None else f" (wrong sets part at {parted})"))
     table = Table(
         experiment.title,
         ("data", "step size", "t = 1", "t = 10", "t = 100", f"t = {experiment.iterations}", "largest", "sets part at"),
         rows,
         note="‖θ_t/γ - θ̂_t‖/‖θ̂_t‖; sets part at: the first t at which other rows are on the wrong side, empty if never",
     )
-    largest = [float(lines[-1][2].max()) for _, lines in panels]
-    shrinks = all(lines[-1][2].max() < lines[0][2].max() for _, lines in panels)
+    ends = [(float(lines[0][2].max()), float(lines[-1][2].max())) for _, lines in panels]
+    tends = all(last < min(max(first, SAME), 0.01) for first, last in ends)
     same = [f"{gamma:g}" for k, gamma in enumerate(experiment.step_sizes) if all(ls[k][3] is None for _, ls in panels)]
     never = (
         f"the same rows are wrong on all data at γ = {', '.join(same)}" if same else "other rows are wrong at every γ"
     )
     sentence = (
-        f"{for_or_against(shrinks and max(largest) < 0.01)}, within the first {experiment.iterations:,} iterations: at "
-        f"step size {experiment.step_sizes[-1]:g} the largest relative difference is, on {'; '.join(worst)}; {never}."
+        f"{for_or_against(tends)}, within the first {experiment.iterations:,} iterations: at "
+        f"step size {experiment.step_sizes[-1]:g} the largest relative difference is {'; '.join(worst)}; {never}."
     )
     return {"": draw(panels)}, {"": table}, [sentence]
 

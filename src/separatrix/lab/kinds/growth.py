@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from separatrix.lab.figures import legend_below, new_figure
 from separatrix.lab.kinds.shared import Data, Kind, for_or_against, steps_of
 from separatrix.lab.results import Results, Shown
-from separatrix.lab.spec import DataEntry, Experiment, label
+from separatrix.lab.spec import DataEntry, Experiment
 from separatrix.lab.store import Job
 from separatrix.plot import NAMES, PALETTE, finish, name_of
 from separatrix.reporting.statistics import slope
@@ -48,7 +48,7 @@ def show(experiment: Experiment, data: Data, results: Results) -> Shown:
         b, error = slope(sizes, counts)
         lines.append((method, gamma, sizes, counts))
         rows.append((NAMES[method], gamma, *(int(c) for c in counts), b, error))
-        slopes.append((method, f"{label(method, gamma)} {b:.3f}", b))
+        slopes.append((method, f"{b:.3f} ({name_of(method, gamma)})", b))
     table = Table(
         experiment.title,
         ("method", "step size", *(f"n = {n:,}" for n in experiment.sizes), "slope", "± s.e."),
