@@ -70,7 +70,9 @@ def build(folder: Path, *options: str) -> Path:
         sys.exit(f"to build the core, first `pip install {' '.join(needs())}`")
     configure = [cmake, "-S", str(TOP), "-B", str(folder), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}", *options]
     for command in (configure, [cmake, "--build", str(folder)]):
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
         if done.returncode or "warning:" in done.stdout:
             print(done.stdout, flush=True)
         if done.returncode:
