@@ -1,6 +1,7 @@
 """Build the compiled core: for pip as a hook of the build, for `make core` as a script.
 
-Whatever the machine lacks comes from PyPI: CMake, Ninja, and where there is no C++ compiler that of Zig.
+Whatever the machine lacks comes from PyPI: CMake, Ninja, and where there is no C++ compiler that of Zig. With
+`SEPARATRIX_WHEEL`, one of `PLATFORMS`, Zig builds the wheel of that platform (`scripts/build-wheels`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,18 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import platform_tags
 
 TOP = Path(__file__).resolve().parent
-SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+PLATFORMS = {  # the wheel's: what Zig calls it, CMake's name of the system, the oldest glibc or macOS included
+    "manylinux_2_17_x86_64": ("x86_64-linux-gnu.2.17", "Linux"),
+    "manylinux_2_17_aarch64": ("aarch64-linux-gnu.2.17", "Linux"),
+    "macosx_11_0_x86_64": ("x86_64-macos.11.0", "Darwin"),
+    "macosx_11_0_arm64": ("aarch64-macos.11.0", "Darwin"),
+    "win_amd64": ("x86_64-windows-gnu", "Windows"),
+}
+PLATFORM = os.environ.get("SEPARATRIX_WHEEL")  # None: this machine
+if PLATFORM and PLATFORM not in PLATFORMS:
+    sys.exit(f"SEPARATRIX_WHEEL must be one of {', '.join(PLATFORMS)}, got {PLATFORM!r}; without it, this machine.")
+SYSTEM = PLATFORMS[PLATFORM][1] if PLATFORM else platform.system()
+SUFFIX = {"Windows": ".dll", "Darwin": ".dylib"}.get(SYSTEM, ".so")
 PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])  # .venv/bin at the end
 
 
@@ -35,8 +47,9 @@ def version_of(tool: str) -> tuple[int, ...]:
 
 
 def compiler() -> str | None:
-    """$CXX, else the compiler in PATH, else None."""
-    return os.environ.get("CXX") or next(filter(shutil.which, ["c++", "g++", "clang++"]), None)
+    """$CXX, else the compiler in PATH, else None: Zig's, which is also that for Windows and for other machines."""
+    found = None if PLATFORM or SYSTEM == "Windows" else next(filter(shutil.which, ["c++", "g++", "clang++"]), None)
+    return found if PLATFORM else os.environ.get("CXX") or found
 
 
 def zig() -> str:
@@ -46,7 +59,9 @@ def zig() -> str:
         sys.exit("no C++ compiler: install one, set CXX, or `pip install ziglang`")
     program = Path(spec.origin).with_name("zig.exe" if sys.platform == "win32" else "zig")
     words = [f'"{program}"', "c++", "-mcpu=baseline", "-fno-sanitize=undefined"]
-    if sys.platform == "linux":
+    if PLATFORM:
+        words.append(f"--target={PLATFORMS[PLATFORM][0]}")
+    elif sys.platform == "linux":
         libc = "gnu" if platform.libc_ver()[0] == "glibc" else "musl"
         words.append(f"--target={platform.machine()}-linux-{libc}")
     return " ".join(words)
@@ -68,9 +83,13 @@ def build(folder: Path, *options: str) -> Path:
     cmake, ninja = (shutil.which(tool, path=PATH) for tool in ("cmake", "ninja"))
     if cmake is None or ninja is None:
         sys.exit(f"to build the core, first `pip install {' '.join(needs())}`")
+    if PLATFORM:  # another system; the tool of Apple's linker is not here, and not needed
+        options += (f"-DCMAKE_SYSTEM_NAME={SYSTEM}", "-DCMAKE_INSTALL_NAME_TOOL=none")
     configure = [cmake, "-S", str(TOP), "-B", str(folder), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}", *options]
     for command in (configure, [cmake, "--build", str(folder)]):
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
         if done.returncode or "warning:" in done.stdout:
             print(done.stdout, flush=True)
         if done.returncode:
@@ -91,12 +110,12 @@ class CoreHook(BuildHookInterface):  # type: ignore[type-arg]  # of a configurat
             build(TOP / "build" / "core")
             return
         self.folder = mkdtemp(prefix="separatrix-core-")
-        strip = ["-DCMAKE_SHARED_LINKER_FLAGS=-s"] if sys.platform == "linux" else []
-        library = build(Path(self.folder), "-DSEPARATRIX_PLACE=", *strip)
+        flags = "-s -nostdlib++" if PLATFORM else "-s" if SYSTEM == "Linux" else ""  # of C++ the core needs no library
+        library = build(Path(self.folder), "-DSEPARATRIX_PLACE=", f"-DCMAKE_SHARED_LINKER_FLAGS={flags}")
         build_data["force_include"][str(library)] = f"separatrix/core/{library.name}"
         build_data["pure_python"] = False
         tags = (tag for tag in platform_tags() if not tag.startswith(("manylinux", "musllinux")))
-        build_data["tag"] = f"py3-none-{next(tags)}"
+        build_data["tag"] = f"py3-none-{PLATFORM or next(tags)}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was built for the wheel."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from dataclasses import replace
 from fractions import Fraction
 
@@ -286,6 +285,7 @@ def test_planted_rows_are_found_with_proof_and_without_a_dense_copy(n, levels):
     X, firm, year, y, off = planted(n, levels, seed=2)
     Z, of = counted(table(X, [firm, year]), y)
     once = merged(hold_signed(Z, CLASSES))
+    resource = pytest.importorskip("resource")  # not on Windows
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     proof = prove_kind(Case(once.rows))
     strict = separated(proof, once.rows)

@@ -568,14 +568,14 @@ def test_names_from_data_files_are_escaped_in_the_report(tmp_path):
         "my.toml",
         paper_book(),
     )
-    text = reproduce(book, ["all"], out=tmp_path, workers=1, title=evil).path.read_text()
+    text = reproduce(book, ["all"], out=tmp_path, workers=1, title=evil).path.read_text("utf-8")
     assert "onerror" in text
     assert "<img src=x" not in text
     assert not re.search(r'\b(src|href)="(?!#)', text)
     assert "default-src 'none'" in text and text.count("<script") == 1
     digest = base64.b64encode(hashlib.sha256(re.search("<script>(.*)</script>", text, re.DOTALL)[1].encode()).digest())
     assert f"script-src 'sha256-{digest.decode()}'" in text
-    assert "<img src=x" not in (tmp_path / "report.md").read_text()
+    assert "<img src=x" not in (tmp_path / "report.md").read_text("utf-8")
 
 
 def test_a_report_without_experiments_of_a_section_has_no_empty_one():

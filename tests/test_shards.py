@@ -258,6 +258,7 @@ def test_numbers_and_text_among_the_labels_are_not_mistaken_for_each_other(tmp_p
     assert sx.solve(path, text, "perceptron", max_iter=5, memory_limit=LIMIT).n_iter == 5
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the files of /proc")
 def test_files_are_closed_again(tmp_path):
     X, y = uneven(3_000, 6, 6)
     paths, labels = save(tmp_path, X, y, pieces=3)
@@ -303,6 +304,7 @@ print(run.n_iter, run.engine, peak * 1024)
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of /proc")
 @pytest.mark.parametrize("method", ["perceptron", "normalized-batch-perceptron", "lr-gd"])
 @pytest.mark.parametrize(("rows", "limit"), [(600_000, 300), pytest.param(1_500_000, 500, marks=pytest.mark.long)])
 def test_a_file_of_360_megabytes_is_solved_in_300_and_one_of_900_in_500(rows, limit, method, tmp_path_factory):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -266,7 +265,7 @@ def test_a_run_killed_by_sigkill_continues_to_the_same_answer(tmp_path, method, 
             assert process.poll() is None
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.1))
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
     X, y = noise(3000, 40, 11)
     with np.load(file) as saved:
@@ -324,7 +323,7 @@ def test_no_temporary_file_is_left_behind(tmp_path):
 
 
 INTERRUPTED = """
-import os, signal, sys, threading
+import _thread, os, sys, threading
 sys.path[:0] = {path!r}
 from conftest import noise
 import separatrix as sx
@@ -332,7 +331,7 @@ X, y = noise(3000, 40, 16)
 begun = threading.Event()
 def interrupt():
     begun.wait()
-    os.kill(os.getpid(), signal.SIGINT)
+    _thread.interrupt_main()  # Ctrl-C, on Windows too
 threading.Thread(target=interrupt).start()
 told = lambda t, wrong: t > 100 and begun.set()
 run = sx.solve(X, y, "lr-gd", step_size=0.5, max_iter=10**9, stop=None, progress=told)
@@ -357,6 +356,7 @@ print(*{name.split(".")[0] for name in set(sys.modules) - before} - set(sys.stdl
     assert done.stdout.split() == ["separatrix"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_a_forked_child_can_solve_too():
     X, y = planted(2000, 60, 0.05, 17)
     parent = sx.solve(X, y, "batch-perceptron").n_iter

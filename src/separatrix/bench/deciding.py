@@ -150,7 +150,7 @@ def large_sparse(n: int = 100_000, entries: int = 50) -> list[dict[str, Any]]:
                 "proof": proof,
                 "verified": holds == "True",
                 "seconds": float(seconds),
-                "peak_gb": float(peak),
+                "peak_gb": None if peak == "None" else float(peak),
             }
         )
     return results
@@ -182,16 +182,22 @@ def sparse_problem(n: int, entries: int, block: str, seed: int = 0) -> tuple[Any
 
 def sparse_child(n: int, entries: int, block: str) -> None:
     """One of them, printed for the parent: status, proof, whether it verifies, seconds, peak resident gigabytes."""
-    import resource
-
     X, y = sparse_problem(n, entries, block)
     began = time.perf_counter()
     found = separate(X, y)
     seconds = time.perf_counter() - began
     proof = "none" if found.proof is None else found.proof.argument
+    print(f"{found.status}|{proof}|{found.verify(X, y)}|{seconds}|{_peak()}")
+
+
+def _peak() -> float | None:
+    """Peak resident gigabytes of this process; None on Windows, which does not tell."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
     unit = 1e9 if sys.platform == "darwin" else 1e6  # ru_maxrss is in bytes there, in kilobytes elsewhere
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-    print(f"{found.status}|{proof}|{found.verify(X, y)}|{seconds}|{peak}")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def tables(lines: list[Line], sparse: list[dict[str, Any]]) -> list[Table]:

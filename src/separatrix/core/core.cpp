@@ -72,7 +72,11 @@ struct Rounding {
 
 }  // namespace
 
+#ifdef _WIN32
+#define SX_EXPORT extern "C" __declspec(dllexport)
+#else
 #define SX_EXPORT extern "C" __attribute__((visibility("default")))
+#endif
 
 #define X(result, name, parameters, arguments)  \
     SX_EXPORT result sx_##name parameters {     \

@@ -8,8 +8,6 @@ afresh.
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
 from math import inf, isinf
 from typing import Any
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.core import gram
 from separatrix.core.rows import norm
+from separatrix.data.arrays import machine_memory
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
@@ -97,15 +96,8 @@ class Gram:
         int
             The number of columns, at most n.
         """
-        memory = min(2e9, physical_memory() / 4) if self.memory is None else self.memory
+        memory = min(2e9, machine_memory() / 4) if self.memory is None else self.memory
         return min(n, int(memory // (n * (np.dtype(self.dtype).itemsize + extra))))
-
-
-def physical_memory() -> float:
-    """Bytes of memory the machine has; 4 GB where the system does not tell."""
-    if sys.platform == "win32":
-        return 4e9
-    return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
 
 
 class Cache:
