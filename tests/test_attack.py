@@ -23,6 +23,11 @@ def test_what_floats_show_of_balanced_rows_alone_is_shown_by_rational_weights(se
     assert not_right([seed]) == []
 
 
+@pytest.mark.parametrize("seed", [7070, 8042])
+def test_a_column_of_denormals_that_leaves_float64_on_the_way_is_decided(seed):
+    assert not_right([seed]) == []
+
+
 def attack(*options):
     script = Path(__file__).resolve().parent.parent / "scripts" / "attack"
     return subprocess.run([sys.executable, script, *options], capture_output=True, text=True, check=False)

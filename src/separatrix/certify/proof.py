@@ -180,7 +180,7 @@ class Proof:
     def reason(self) -> str:
         """The argument in a clause."""
         count = sum(len(stage.rows or ()) for stage in self.stages)
-        rows = f"{count:,} row{'s' * (count != 1)}"
+        rows = f"{count:,} rows"
         stages = f", in {len(self.stages)} stages" if self.earlier else ""
         words = {
             "separator": "a θ that puts every row on its right side",
@@ -189,7 +189,7 @@ class Proof:
             "gordan": f"{rows} that cancel under positive weights{stages} (Gordan)",
             "cholesky": f"{rows} that cancel under positive weights near those given (Cholesky)",
         }
-        return words[self.argument]
+        return words["zero-row" if count == 1 else self.argument]
 
     def __str__(self) -> str:
         model = "" if self.model is None else f" in the model {self.model['model']}"

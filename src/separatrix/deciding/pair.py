@@ -95,7 +95,10 @@ def orthonormal(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index] | Non
 
 
 def whitened(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index, Matrix] | None:
-    """Q = Z[:, kept] P with QᵀQ = I, P, the columns kept, and the others over these; None once it is late."""
+    """Q = Z[:, kept] P with QᵀQ = I, P, the columns kept, and the others over these.
+
+    None once it is late, and where P is out of float64, as it is beside a column of denormal numbers.
+    """
     from scipy.linalg import solve_triangular
 
     found = orthonormal(Z, budget)
@@ -103,6 +106,8 @@ def whitened(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index, Matrix] 
         return None
     Q, R, kept = found
     P = solve_triangular(R[:, kept], np.eye(len(kept)))
+    if not np.isfinite(P).all():
+        return None
     combinations = P @ R[:, np.setdiff1d(np.arange(Z.shape[1]), kept)]
     pivots = abs(R[:, kept].diagonal())
     if len(kept) and pivots.min() < STEEP * pivots.max() and len(Z) * len(kept) ** 2 <= REFINED:

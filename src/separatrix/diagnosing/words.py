@@ -76,7 +76,7 @@ def _one_outcome(codes: NDArray[np.int64], words: tuple[str, ...], where: str) -
 def _threshold(low: NDArray[Any], high: NDArray[Any], name: str, target: str, classes: NDArray[Any]) -> list[str]:
     """A sentence where one number splits the outcome, but for ties at the threshold."""
     for a, b, one in ((low, high, label(classes[1])), (high, low, label(classes[0]))):
-        top, bottom = float(a.max()), float(b.min())
+        top, bottom = float(a.max()) + 0.0, float(b.min()) + 0.0  # never -0
         if top < bottom:
             return [
                 f"{name} alone separates: at least {bottom:.6g} where {target} = {one}, at most {top:.6g} elsewhere"
