@@ -60,5 +60,10 @@ def animate(
 
     from matplotlib.animation import FuncAnimation
 
+    figure = cast("Figure", left.figure)
+    if ax is None:  # laid out once, not for every frame
+        draw(0)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
     chosen = np.unique(np.linspace(0, len(t) - 1, frames).round().astype(int))
-    return FuncAnimation(cast("Figure", left.figure), draw, chosen.tolist(), interval=interval)
+    return FuncAnimation(figure, draw, chosen.tolist(), interval=interval)
