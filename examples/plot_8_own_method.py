@@ -66,7 +66,7 @@ schedules = {
     "growing, √(1 + t)": lambda t: (1 + t) ** 0.5,
     "falling, 1/√(1 + t)": lambda t: (1 + t) ** -0.5,
 }
-runs = [sx.solve(X, y, step_size=schedule, record="all") for schedule in schedules.values()]
+runs = [sx.solve(X, y, step_size=schedule) for schedule in schedules.values()]
 for name, run in zip(schedules, runs, strict=True):
     print(f"{name}: {run.n_iter} iterations, {run.engine} engine")
 
