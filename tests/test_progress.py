@@ -6,7 +6,7 @@ import io
 import re
 import subprocess
 import sys
-from threading import Condition
+from threading import Condition, Thread
 from types import SimpleNamespace
 
 import numpy as np
@@ -151,11 +151,26 @@ def test_a_reader_who_goes_away_does_not_end_the_work(monkeypatch):
 
 
 def test_of_two_that_go_on_at_once_the_first_is_shown(at_once):
-    with Progress("outer"):
+    with Progress("one"):
         at_once.until(1)
-        with Progress("inner") as inner:
-            inner.voice.join()
-    assert "inner" not in at_once.getvalue()
+        beside = Thread(target=Progress("other").__enter__)
+        beside.start()
+        beside.join()
+    assert "other" not in at_once.getvalue()
+
+
+def test_what_one_inside_another_tells_is_shown_by_the_outer_one(at_once, monkeypatch):
+    monkeypatch.setattr(Lines, "period", 0.01)
+    with Progress("deciding") as outer:
+        with Progress("separate: reading the rows") as inner:
+            inner.tell("separate: 300 rows, trying HiGHS")
+            at_once.until(1)
+        with Progress("of no matter", quiet=True) as quiet:
+            quiet.tell("quiet")
+        assert inner.voice is None and outer.said[0] == "separate: 300 rows, trying HiGHS"
+    assert "separate: 300 rows, trying HiGHS (" in at_once.getvalue()
+    with Progress("the next") as later:
+        assert later.outer is None
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def separate(
             opened = open_data(said, intercept, memory_limit, missing, keep)
             with opened.problem as problem:
                 tell("deciding")
-                found = decide(problem, exact=exact, time_limit=time_limit)
+                found = decide(problem, exact=exact, time_limit=time_limit, verbose=True)
         write_proof(found.proof, proof, NO_PROOF.get(found.certainty, NOTHING))
         answer = {
             "status": str(found.status),
@@ -140,7 +140,7 @@ def margin(
                 message, certainty = verdict.message, str(Certainty.PROVEN)
                 if lower <= 0:
                     tell("deciding")
-                    settled = decide(problem, time_limit=time_limit)
+                    settled = decide(problem, time_limit=time_limit, verbose=True)
         theta, support = (found.theta, found.support.tolist()) if lower > 0 else (settled.theta, None)
         notes = opened.notes if lower > 0 else settled.notes
         if lower <= 0:
@@ -228,6 +228,7 @@ def diagnose(
                 missing=missing,
                 exact=exact,
                 time_limit=time_limit,
+                verbose=True,
             )
         write_proof(found.proof, proof, NO_PROOF.get(found.certainty, NOTHING))
         show(str(found), found.to_dict(), json)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import sys
 import time
+from contextvars import ContextVar, Token
 from numbers import Integral
 from threading import Event, Lock, Thread
 from types import TracebackType
@@ -17,7 +18,8 @@ from typing import Any, NamedTuple, Protocol, Self
 PATIENCE = 2.0  # seconds after which one wants to know that something happens
 WIDTH = 24  # of the bar, at most
 
-_drawing = Lock()  # of several at a time, in threads or one inside another, the first is shown
+_drawing = Lock()  # of several at a time, in threads, the first is shown
+_outer: ContextVar[Progress | None] = ContextVar("_outer", default=None)  # what one inside another speaks through
 
 
 class State(NamedTuple):
@@ -60,7 +62,8 @@ class Progress:
     """What is going on, for those who wait: `with Progress("reading") as it: … it.tell("deciding", 0.3)`.
 
     It goes to stderr, or below the cell of a notebook. A `quiet` one shows nothing, and one without `lines` nothing in
-    files and pipes; with `last` its last words stay where something was shown.
+    files and pipes; with `last` its last words stay where something was shown. What one inside another tells, the
+    outer one shows.
     """
 
     def __init__(self, text: str, *, quiet: bool = False, lines: bool = True, last: bool = True) -> None:
@@ -69,12 +72,16 @@ class Progress:
         self.began = self.counted = 0.0 if quiet else time.monotonic()
         self.over = Event()
         self.voice: Thread | None = None
+        self.outer: Progress | None = None
+        self.before: Token[Progress | None] | None = None
 
     def tell(self, text: str, part: float | None = None) -> None:
         """Say what is going on, and which part of it is done; it is only noted, so it costs nothing."""
         if part is not None and self.said[1] is None and not self.quiet:
             self.counted = time.monotonic()
         self.said = text, part
+        if self.outer is not None:
+            self.outer.tell(text, part)
 
     def state(self) -> State:
         """The present state; the time left follows from what was done since parts are told."""
@@ -82,7 +89,11 @@ class Progress:
         return State(text, part, time.monotonic() - (self.counted if part else self.began))
 
     def __enter__(self) -> Self:
-        if not self.quiet:
+        if self.quiet:
+            return self
+        self.outer = _outer.get()
+        if self.outer is None:
+            self.before = _outer.set(self)
             self.voice = Thread(target=self._speak, daemon=True)
             self.voice.start()
         return self
@@ -91,6 +102,8 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.over.set()
+        if self.before is not None:
+            _outer.reset(self.before)
         if self.voice is not None:
             self.voice.join()
 
