@@ -289,12 +289,14 @@ def test_the_perceptron_visits_repeated_rows_as_often_as_they_are_repeated():
 
 def test_the_display_counts_every_run_and_names_the_one_under_way(tmp_path, monkeypatch):
     shown = []
-    monkeypatch.setattr("rich.progress.Progress.update", lambda self, task, **words: shown.append(words))
+    monkeypatch.setattr(workers.Progress, "tell", lambda self, *words: shown.append((self.quiet, *words)))
     todo = [walk_job(DIGITS, None, name, inf) for name in ("perceptron", "batch-perceptron")]
     do_all(todo[:1], Store(tmp_path), data_dir=None, workers=1, show=False)
     do_all(todo, Store(tmp_path), data_dir=None, workers=1, show=True)
-    assert [words["completed"] for words in shown][:1] + [shown[-1]["completed"]] == [1, 2]  # one was there already
-    assert all(words["rest"].startswith("digits-7-8-all-signed/first/batch-perceptron") for words in shown)
+    told = [words for quiet, *words in shown if not quiet]
+    place = "runs, digits-7-8-all-signed/first/batch-perceptron"
+    assert [told[0], told[-1]] == [[f"1 of 2 {place}", 0.0], [f"2 of 2 {place}", 1.0]]  # one was there already
+    assert len(shown) > len(told)
 
 
 def test_the_weighted_worst_case_counts_as_the_whole_one_does(tmp_path):
@@ -579,8 +581,8 @@ def test_names_from_data_files_are_escaped_in_the_report(tmp_path):
 
 
 def test_a_report_without_experiments_of_a_section_has_no_empty_one():
-    text = page([("x was expected.", "fail")], [], {}, [], {"profile": "quick"}, "t")
-    assert text.count("<h2") == 1 and "x was expected." in text
+    text = page([("nine was expected.", "fail"), ("θ_1 is not 1.", "fail")], [], {}, [], {"profile": "quick"}, "t")
+    assert text.count("<h2") == 1 and "Nine was expected." in text and "θ_1 is not 1." in text
 
 
 def test_the_same_runs_give_the_same_files(tmp_path):

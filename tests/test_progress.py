@@ -181,6 +181,7 @@ def test_what_one_inside_another_tells_is_shown_by_the_outer_one(at_once, monkey
         (State("x", 0.5, 60.0), "50 %, at most 60 s left"),
         (State("x", 0.01, 600.0), "1 %, at most 16 h 30 min left"),
         (State("x", 1.0, 600.0), "100 %"),
+        (State("x", 0.5, 60.0, bound=False), "50 %, about 60 s left"),
     ],
 )
 def test_the_time_left_follows_from_the_part_done(state, words):

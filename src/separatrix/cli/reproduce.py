@@ -88,7 +88,7 @@ def reproduce(
             out=folder,
             data_dir=None if data_dir is None else str(data_dir),
             workers=jobs,
-            show=sys.stderr.isatty(),
+            show=True,
             theorems=name == PAPER and not files and (not words or "all" in words),
         )
         for table in report.tables:

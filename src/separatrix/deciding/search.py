@@ -130,6 +130,7 @@ def separator(case: Case, theta: Vector) -> Proof | None:
     return claim_separator(case.rows, theta)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # rows near the ends of float64: φ that left it is no start
 def by_perceptron(case: Case) -> Proof | None:
     """The row-at-a-time perceptron: some sweeps over all rows, then over those that are wrong or nearly so."""
     p, budget = case.rows, case.budget
@@ -141,6 +142,8 @@ def by_perceptron(case: Case) -> Proof | None:
     engine = swept(p, None, FIRST_SWEEPS, budget)
     for _ in range(ROUNDS):
         phi = engine.phi()
+        if not np.isfinite(phi).all():
+            return None
         m = sheet.margins(phi / p.scale)
         wrong = np.flatnonzero(m <= 0)
         if len(wrong) == 0:
@@ -151,8 +154,8 @@ def by_perceptron(case: Case) -> Proof | None:
         J = np.union1d(J, np.union1d(wrong, near))
         engine = swept(p.part(J), phi, sweeps, budget)
     proof = by_mistakes(case, engine, J) if engine.errors != 0 else None
-    if proof is None and not budget.late:
-        proof = by_mistakes(case, swept(p, engine.phi(), FIRST_SWEEPS, budget), np.arange(p.n))
+    if proof is None and not budget.late and np.isfinite(phi := engine.phi()).all():
+        proof = by_mistakes(case, swept(p, phi, FIRST_SWEEPS, budget), np.arange(p.n))
     return proof
 
 

@@ -202,8 +202,8 @@ def anchor(words: str) -> str:
 
 
 def upper(words: str) -> str:
-    """With a capital letter, as a sentence of its own."""
-    return words[:1].upper() + words[1:]
+    """With a capital letter, as a sentence of its own; a formula at its begin stays: Θ is not θ."""
+    return words[:1].upper() + words[1:] if words[:1].isascii() and words[1:2].islower() else words
 
 
 def markdown(

@@ -23,7 +23,7 @@ from separatrix.core.threads import limit_threads
 from separatrix.lab.kinds import work_of
 from separatrix.lab.samples import sample
 from separatrix.lab.store import Job, Store, written
-from separatrix.reporting.progress import in_words
+from separatrix.reporting.progress import Progress
 from separatrix.walking.checkpoint import Checkpoint, CheckpointError
 
 PATIENCE = 0.5  # seconds between two looks at a job that another process is at
@@ -171,36 +171,16 @@ def cost(job: Job) -> float:
 
 @contextmanager
 def display(left: Sequence[Job], all_jobs: int, show: bool) -> Iterator[Callable[[Word], None]]:
-    """One bar for all jobs, by their guessed cost; the remaining time follows from how fast that was used up so far."""
-    if not show or not left:
-        yield lambda word: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    share = {str(job.place): cost(job) for job in left}
-    far = dict.fromkeys(share, 0.0)
-    began, done = time.monotonic(), [all_jobs - len(left)]
-    total = sum(share.values())
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[rest]}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("runs", total=all_jobs, completed=done[0], rest="")
+    """One bar for all jobs; the time left follows from how long the others took."""
+    far = {str(job.place): 0.0 for job in left}  # runs count alike: how many steps they take is not known before
+    done = all_jobs - len(left)
+    with Progress("runs", quiet=not (show and left), last=False, bound=False) as shown:
 
         def told(word: Word) -> None:
+            nonlocal done
             what, place, part = word
             far[place] = part
-            done[0] += what == "done"
-            used = sum(share[key] * part for key, part in far.items())
-            spent = time.monotonic() - began
-            rest = spent * (total - used) / used if used > 0 else 0.0
-            text = f"{place.removesuffix('.npz')}" + (f", at most {in_words(rest)} left" if spent > 5 else "")
-            bar.update(task, completed=done[0], rest=text)
+            done += what == "done"
+            shown.tell(f"{done:,} of {all_jobs:,} runs, {place.removesuffix('.npz')}", sum(far.values()) / len(far))
 
         yield told

@@ -23,11 +23,15 @@ _outer: ContextVar[Progress | None] = ContextVar("_outer", default=None)  # what
 
 
 class State(NamedTuple):
-    """What there is to show: words, the part that is done where that is known, and the seconds it has taken."""
+    """What there is to show: words, the part that is done where that is known, the seconds it has taken.
+
+    Parts of a budget, which may not be needed, bound what is left; others are a guess at it.
+    """
 
     text: str
     part: float | None
     spent: float
+    bound: bool = True
 
     @property
     def rest(self) -> str:
@@ -36,7 +40,8 @@ class State(NamedTuple):
             return f"({in_words(self.spent)})"
         if self.part >= 1:
             return "100 %"
-        return f"{100 * self.part:.0f} %, at most {in_words(self.spent * (1 - self.part) / self.part)} left"
+        word = "at most" if self.bound else "about"
+        return f"{100 * self.part:.0f} %, {word} {in_words(self.spent * (1 - self.part) / self.part)} left"
 
 
 def check_verbose(verbose: Any) -> None:
@@ -66,8 +71,10 @@ class Progress:
     outer one shows.
     """
 
-    def __init__(self, text: str, *, quiet: bool = False, lines: bool = True, last: bool = True) -> None:
-        self.quiet, self.lines, self.last = quiet, lines, last
+    def __init__(
+        self, text: str, *, quiet: bool = False, lines: bool = True, last: bool = True, bound: bool = True
+    ) -> None:
+        self.quiet, self.lines, self.last, self.bound = quiet, lines, last, bound
         self.said: tuple[str, float | None] = (text, None)
         self.began = self.counted = 0.0 if quiet else time.monotonic()
         self.over = Event()
@@ -86,7 +93,7 @@ class Progress:
     def state(self) -> State:
         """The present state; the time left follows from what was done since parts are told."""
         text, part = self.said
-        return State(text, part, time.monotonic() - (self.counted if part else self.began))
+        return State(text, part, time.monotonic() - (self.counted if part else self.began), self.bound)
 
     def __enter__(self) -> Self:
         if self.quiet:
@@ -218,12 +225,13 @@ class Notebook:
 
 
 class Lines:
-    """A line now and then, for files and pipes."""
+    """A line now and then, for files and pipes: the longer it takes the fewer, some 120 in three hours."""
 
     period = 5.0
 
     def draw(self, state: State) -> None:
         """One more line."""
+        self.period = max(self.period, state.spent / 20)
         self._say(f"{state.text}, {state.rest}" if state.part else f"{state.text} {state.rest}")
 
     def close(self, last: str) -> None:
