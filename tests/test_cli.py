@@ -89,6 +89,8 @@ def test_reproduce_exits_with_1_when_a_count_that_must_come_out_does_not(invoke,
         (["nowhere.toml"], "nowhere.toml"),
         (["off.toml", "figure-1"], "give one TOML file alone"),
         (["table-1-a", "--data-dir", "nowhere"], "nowhere"),
+        (["table-1-a", "--step-size", "3"], "such as figure-3, got table-1-a"),
+        (["figure-3", "--step-size", "0"], "--step-size must be a positive number, or inf, got 0"),
     ],
 )
 def test_what_reproduce_cannot_do_is_one_sentence_and_status_2(invoke, tmp_path, words, said):

@@ -58,6 +58,15 @@ def test_the_papers_book_has_its_nineteen_figures_and_the_three_parts_of_table_1
     assert [e.id for e in book.chosen(["figure-1", "figure-12"])] == ["figure-1", "figure-12"]
 
 
+def test_figures_of_curves_take_step_sizes_of_ones_own():
+    own = paper_book().stepping(["figure-3", "figure-5"], [300.0, 30.0, inf, 30.0])
+    for key in ("figure-3", "figure-5"):
+        assert {panel.step_sizes for panel in own.experiments[key].panels} == {(30.0, 300.0, inf)}
+    assert own.experiments["figure-4"] == paper_book().experiments["figure-4"]
+    with pytest.raises(ValueError, match="got figure-6;"):  # perceptrons alone
+        paper_book().stepping(["figure-6"], [30.0])
+
+
 def test_budgets_let_perceptrons_and_large_steps_go_far_and_are_smaller_for_small_steps():
     for entry in paper_book().data.values():
         assert entry.limit(inf) == entry.limit(10.0) >= entry.limit(1.0) >= entry.limit(0.001)

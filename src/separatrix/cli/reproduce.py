@@ -48,6 +48,10 @@ def reproduce(
         Path | None,
         typer.Option(help="The folder of the report, 'report' or 'report-beyond'; runs in it are never run again."),
     ] = None,
+    step_size: Annotated[
+        list[float] | None,
+        typer.Option(help="In figures of curves, such as figure-3, in place of the paper's; again for several."),
+    ] = None,
     data_dir: Annotated[Path | None, typer.Option(help="The image files, if not in SEPARATRIX_DATA.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores if not given.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Name the experiments of both reports; run nothing.")] = False,
@@ -81,9 +85,12 @@ def reproduce(
         book = read_book(files[0]) if files else our_book(name)
         folder = Path("report" if name == PAPER else f"report-{name}") if out is None else out
         check_new_folder(folder, "--out")
+        wanted = ["all"] if files or not words else words
+        if step_size:
+            book = book.stepping(wanted, step_size)
         report = run(
             book,
-            ["all"] if files or not words else words,
+            wanted,
             profile=profile,
             out=folder,
             data_dir=None if data_dir is None else str(data_dir),
@@ -111,6 +118,7 @@ COMMANDS: dict[Callable[..., Any], str] = {  # each with the examples at the end
     reproduce: examples(
         "separatrix reproduce",
         "separatrix reproduce figure-3 table-1-a --profile paper",
+        "separatrix reproduce figure-3 --step-size 30 --step-size 300",
         "separatrix reproduce beyond",
         "separatrix reproduce my.toml --out mine",
     ),

@@ -7,7 +7,7 @@ paper's. `[quick]` caps rows, budgets, seeds and other whole numbers of that pro
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from math import inf, isfinite
 from pathlib import Path
@@ -56,6 +56,20 @@ class Book:
                 raise ValueError(f"no experiment {name!r}{hint}; there are: all, {ids}.")
             found |= {e.id: e for e in hits}
         return list(found.values())
+
+    def stepping(self, wanted: Iterable[str], step_sizes: Sequence[float]) -> Book:
+        """The same with these step sizes in place of those of the experiments of curves of these ids."""
+        if bad := [gamma for gamma in step_sizes if not gamma > 0]:
+            raise ValueError(f"step_size must be a positive number, or inf, got {bad[0]:g}.")
+        sizes, changed = tuple(sorted(set(step_sizes))), {}
+        for e in self.chosen(wanted):
+            if not any(gamma < inf for panel in e.panels for _, gamma in panel.runs()):
+                raise ValueError(
+                    f"step_size is for experiments of curves by step size, such as figure-3, got {e.id}; in a TOML "
+                    "file of your own each experiment names its own."
+                )
+            changed[e.id] = replace(e, panels=tuple(replace(panel, step_sizes=sizes) for panel in e.panels))
+        return replace(self, experiments={**self.experiments, **changed})
 
     def contents(self) -> Table:
         """Its experiments by id."""

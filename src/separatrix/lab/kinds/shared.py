@@ -108,6 +108,7 @@ def rows_in_words(entry: DataEntry, seeds: int = 0) -> str:
     if seeds:
         return f"{f'{entry.rows:,}' if entry.rows else 'half of all'} rows {drawn}{scaled}"
     first = f"the first {entry.rows:,} rows in file order" if entry.rows else "all rows in file order"
+    first += ", all where there are fewer" if entry.rows and entry.source not in IMAGES else ""
     return first + (" (its classes alternate)" if entry.source == "eurosat" else "") + scaled
 
 
