@@ -212,7 +212,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _progress(self) -> Progress:
         """What shows how a fit goes on, where that is wanted."""
         check_verbose(self.verbose)
-        return Progress(f"{type(self).__name__}: reading the rows", quiet=not self.verbose)
+        return Progress(f"{type(self).__name__}: reading the rows", quiet=not self.verbose, bound=False)
 
     def _names(self, classes: NDArray[Any]) -> list[str]:
         """The problems by the class that is +1 in each."""

@@ -48,8 +48,8 @@ separated_ : bool
     Whether every training row is on its right side, in every problem.
 status_ : str
     How the fit ended: "separated", "max-iter", "cycle" (an iterate came back: more iterations cannot help), "settled"
-    (by `tol`), "inseparable" (proven), "stopped" (by a callback) or "rounded" (a margin is 0 to rounding);
-    ``status_.message`` is a sentence.
+    (by `tol`, where there is one), "inseparable" (proven), "stopped" (by a callback) or "rounded" (a margin is 0 to
+    rounding); ``status_.message`` is a sentence.
 trace_ : Trace or list of Trace
     What `solve` recorded; a list with one entry per class for three or more.
 engine_ : str or list of str
@@ -71,7 +71,7 @@ tol : float or None, default=None
     The escape for rows that cannot be separated: with a number such as 1e-3 the walk also ends where descent has
     settled, that is, where since half as many iterations, and after 100 at least, the loss has not fallen by more
     than `tol` of itself, the accuracy not risen, and ‖θ‖ not grown by more than √tol of itself. That is no reason
-    to warn, and proves nothing: with large steps it may come too early."""
+    to warn, and proves nothing: with large steps it may come too early. It takes a finite step size."""
 ENTRIES["coef_ … proof_"] = ATTRIBUTES
 ENTRIES["on intercept_scaling"] = """\
 The scale b of the constant column changes the path, not what can be separated. The bound on the iterations goes with
