@@ -23,8 +23,8 @@ def test_what_floats_show_of_balanced_rows_alone_is_shown_by_rational_weights(se
     assert not_right([seed]) == []
 
 
-@pytest.mark.parametrize("seed", [7070, 8042, 16768])
-def test_rows_beside_whose_intercept_float64_is_left_on_the_way_are_decided(seed):
+@pytest.mark.parametrize("seed", [7070, 8042, 16768, 97070])
+def test_what_leaves_float64_on_the_way_is_decided(seed):
     assert not_right([seed]) == []
 
 

@@ -97,7 +97,7 @@ def orthonormal(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index] | Non
 def whitened(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index, Matrix] | None:
     """Q = Z[:, kept] P with QᵀQ = I, P, the columns kept, and the others over these.
 
-    None once it is late, and where P is out of float64, as it is beside a column of denormal numbers.
+    None once it is late, and where float64 has no such P, as beside a column of denormal numbers.
     """
     from scipy.linalg import solve_triangular
 
@@ -112,6 +112,8 @@ def whitened(Z: Matrix, budget: Budget) -> tuple[Matrix, Matrix, Index, Matrix] 
     pivots = abs(R[:, kept].diagonal())
     if len(kept) and pivots.min() < STEEP * pivots.max() and len(Z) * len(kept) ** 2 <= REFINED:
         Q, R = np.linalg.qr(accurate(Z[:, kept], P))  # what rounding made of the first Q, put right
+        if not (np.isfinite(R).all() and R.diagonal().all()):
+            return None
         P = solve_triangular(R.T, P.T, lower=True).T
     return Q, P, kept, combinations
 
