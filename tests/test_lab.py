@@ -80,6 +80,8 @@ def test_the_quick_profile_is_never_larger_and_says_where_it_is_smaller():
         assert entry.capped == (entry.rows != book.data[name].rows)
     assert quick.experiments["table-1-c"].seeds < book.experiments["table-1-c"].seeds
     assert not quick.data["fashion-mnist"].as_printed
+    small = [quick.data[name].budget_below_1 for name in ("fashion-mnist", "cifar-10", "eurosat")]
+    assert small == [3000, 976, 244]  # of wide rows fewer iterations
 
 
 ENTRY = {"kind": "curves", "title": "mine", "panels": [{"data": "mnist"}]}

@@ -19,6 +19,7 @@ from separatrix.lab.kinds import KINDS
 from separatrix.lab.kinds.networks import MODELS
 from separatrix.lab.spec import (
     CHECKS,
+    COLUMNS,
     IMAGES,
     MADE,
     METRICS,
@@ -120,7 +121,11 @@ def parse_book(entries: Mapping[str, Any], where: str, beside: Book | None = Non
 
 
 def quick_book(book: Book) -> Book:
-    """The quick profile: every size capped by the file's [quick] entry."""
+    """The quick profile: every size capped by the file's [quick] entry.
+
+    `reads` bounds what a run of small steps, which needs every row every time, reads of images: iterations x rows x
+    columns.
+    """
     caps = book.quick
 
     def capped(name: str, value: Any) -> Any:
@@ -131,6 +136,9 @@ def quick_book(book: Book) -> Book:
     data = {}
     for key, m in book.data.items():
         smaller = replace(m, **{name: capped(name, getattr(m, name)) for name in names.get(m.source, ())})
+        if "reads" in caps and m.source in COLUMNS:
+            steps = max(1, caps["reads"] // ((smaller.rows or 1000) * COLUMNS[m.source]))
+            smaller = replace(smaller, budget_below_1=min(smaller.budget_below_1, steps))
         data[key] = replace(smaller, capped=smaller.rows != m.rows)
     experiments = {
         key: replace(

@@ -20,7 +20,8 @@ from separatrix.walking.methods import TABLE
 
 METRICS = ("accuracy", "errors", "loss", "grad_norm", "theta_norm", "min_margin")
 STEP_SIZES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-IMAGES = ("mnist", "fashion-mnist", "cifar-10", "eurosat")
+COLUMNS = {"mnist": 784, "fashion-mnist": 784, "cifar-10": 3072, "eurosat": 12288}
+IMAGES = tuple(COLUMNS)
 MADE = (
     *("digits", "worst-case", "worst-case-weighted", "two-samples"),
     *("planted", "overlap", "listed", "parity", "three-rows"),

@@ -11,6 +11,7 @@ import queue
 import signal
 import time
 import traceback
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +23,7 @@ from typing import Any
 from separatrix.core.threads import limit_threads
 from separatrix.lab.kinds import work_of
 from separatrix.lab.samples import sample
+from separatrix.lab.spec import COLUMNS
 from separatrix.lab.store import Job, Store, written
 from separatrix.reporting.progress import Progress
 from separatrix.walking.checkpoint import Checkpoint, CheckpointError
@@ -37,7 +39,11 @@ def do_all(jobs: Sequence[Job], store: Store, *, data_dir: str | None, workers: 
     every = {job.place: job for job in sorted(jobs, key=lambda job: job.limit)}  # the largest budget asked for
     left = [job for job in every.values() if store.read(job) is None]
     groups = [list(group) for _, group in groupby(sorted(left, key=rows_of), key=rows_of)]
-    groups.sort(key=lambda group: -sum(map(cost, group)))  # the longest first, so that workers end together
+    dear: defaultdict[str, float] = defaultdict(float)
+    for group in groups:
+        dear[file_of(group)] += sum(map(cost, group))
+    # The longest first, so that workers end together; all of one file on end, so that it is read once.
+    groups.sort(key=lambda group: (-dear[file_of(group)], file_of(group), -sum(map(cost, group))))
     with display(left, len(every), show) as told:
         if workers == 1 or len(groups) < 2:
             for group in groups:
@@ -50,6 +56,12 @@ def do_all(jobs: Sequence[Job], store: Store, *, data_dir: str | None, workers: 
 def rows_of(job: Job) -> tuple[str, int]:
     """Jobs with the same answer run on the same rows."""
     return job.data.slug, -1 if job.seed is None else job.seed
+
+
+def file_of(jobs: Sequence[Job]) -> str:
+    """What has to be in memory for these jobs."""
+    data = jobs[0].data
+    return f"{data.source} {data.classes} {data.scaling} {data.target}"
 
 
 def do_group(jobs: Sequence[Job], folder: Path, data_dir: str | None, told: Callable[[Word], None]) -> None:
@@ -164,7 +176,7 @@ def labour(todo: Any, words: Any, folder: Path, data_dir: str | None, threads: i
 def cost(job: Job) -> float:
     """A guess at what a job takes, in entries read: only ratios matter."""
     rows = job.data.rows or 1000
-    wide = {"cifar-10": 3072, "eurosat": 12288, "digits": 64, "worst-case": 2}.get(job.data.source, 784)
+    wide = {**COLUMNS, "digits": 64, "worst-case": 2}.get(job.data.source, 784)
     cheap = 0.05 if job.step_size >= 10 else 1.0  # large steps read few rows
     return work_of(job).share * cheap * max(job.limit, 1000) * rows * wide
 
