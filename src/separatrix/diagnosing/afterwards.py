@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from separatrix.data.formula import WILDCARD
+
 if TYPE_CHECKING:
     from separatrix.diagnosing.bounds import FittedBounds
     from separatrix.diagnosing.reduced import Reduced
@@ -46,18 +48,31 @@ def fitted_of(found: Diagnosis, level: float) -> FittedBounds:
     return fitted_bounds(found.basis.model, reduced_of(found).fit(), found.basis.separated, level=level)
 
 
-def firth_of(found: Diagnosis, frame: str) -> str | None:
+def firth_of(found: Diagnosis, frame: str) -> str:
     """Lines for firthmodels in the user's names."""
     from separatrix.diagnosing.firth import firth_snippet
 
     model, recipe, design = found.basis.model, found.basis.recipe, found.basis.design
-    if recipe is None or recipe.fixed_effects or not (recipe.formula or recipe.outcome):
-        return None
-    if not all(recipe.beside.values()) or model.link not in ("logit", ""):
-        return None
-    if model.groups is not None:
-        return None  # firthmodels has no strata
+    if recipe is None or not (recipe.formula or recipe.outcome):
+        seen = "values without such names" if design.model is None else "a statsmodels model"
+        raise ValueError(
+            f"firth() writes lines for columns by their names, and this diagnosis is of {seen}; "
+            "diagnose a frame with the name of its outcome, or a formula with its frame."
+        )
+    if model.link not in ("logit", "") or model.groups is not None:
+        what = "strata" if model.groups is not None else f"model {model.name!r}"
+        raise ValueError(f"firthmodels has no {what}; it has logit and Cox models.")
+    if found.target not in design.needed:
+        raise ValueError(f"the formula computes {found.target!r}; make it a column of the frame, for firth() to name.")
+    if not isinstance(design.X, np.ndarray):
+        raise ValueError("firth() has no lines for fixed effects; make them factors of the model, as in C(firm).")
+    if values := [name for name, column in recipe.beside.items() if not column]:
+        raise ValueError(f"firth() writes lines for columns by their names; give {values[0]} as a name, too.")
     formula = None if recipe.formula is None else recipe.formula.split("~", 1)[1].strip()
+    if formula is not None and WILDCARD.search(formula):  # the dot is all columns but the outcome: those by name
+        formula = None
+        if any(term.column not in design.needed for term in design.terms):
+            raise ValueError("firth() cannot say what the formula's dot stands for; write its columns.")
     cox = model.family == "cox"
     kept = [term for term in design.terms if found.columns.get(term.name) != "aliased"]
     return firth_snippet(
@@ -70,7 +85,7 @@ def firth_of(found: Diagnosis, frame: str) -> str | None:
         weight=recipe.beside.get("weight"),
         offset=recipe.beside.get("offset"),
         time=found.target if cox else None,
-        missing=found.dropped > 0,
+        complete=design.needed if found.dropped else (),
     )
 
 

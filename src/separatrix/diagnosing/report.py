@@ -198,7 +198,7 @@ class Diagnosis:
         """
         return fitted_of(self, level)
 
-    def firth(self, *, frame: str = "df") -> str | None:
+    def firth(self, *, frame: str = "df") -> str:
         """Give lines of Python that print Firth's estimates for the same columns, with the package firthmodels.
 
         Parameters
@@ -208,8 +208,13 @@ class Diagnosis:
 
         Returns
         -------
-        str or None
-            The lines; None where firthmodels has no such model, or columns have no names.
+        str
+            The lines.
+
+        Raises
+        ------
+        ValueError
+            If firthmodels has no such model, or the columns have no names in a frame.
         """
         return firth_of(self, frame)
 
