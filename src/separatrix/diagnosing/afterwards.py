@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.data.formula import WILDCARD
+from separatrix.reporting.plain import LINE, plain
 
 if TYPE_CHECKING:
     from separatrix.diagnosing.bounds import FittedBounds
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from separatrix.diagnosing.report import Diagnosis
 
 DRAWN = 5_000_000  # observations times coefficients up to which a picture waits for a fit
-PROFILED = 12  # infinite coefficients whose bounds a picture waits for
+PROFILED = 12  # infinite coefficients whose bounds a picture waits for, and the command line
 
 
 def reduced_of(found: Diagnosis) -> Reduced:
@@ -46,6 +47,28 @@ def fitted_of(found: Diagnosis, level: float) -> FittedBounds:
     from separatrix.diagnosing.bounds import fitted_bounds
 
     return fitted_bounds(found.basis.model, reduced_of(found).fit(), found.basis.separated, level=level)
+
+
+def estimates_of(found: Diagnosis, level: float = 0.95) -> tuple[str, dict[str, Any]]:
+    """What can be said of the coefficients, in words and for machines: the reduced fit, and the bounds of the others.
+
+    Bounds are of the first infinite ones, as each is a search of its own.
+    """
+    try:
+        reduced = reduced_of(found)
+    except ValueError as error:
+        return f"no estimates: {error}", {"reason": str(error)}
+    fit = reduced.fit()
+    bounds = {name: bound_of(found, name, level) for name in found.infinite[:PROFILED]}
+    lines = [str(reduced), *([str(fit)] if fit.names else [])]
+    for name, value in bounds.items():
+        side = "at least" if found.columns[name] == "+" else "at most"
+        told = f"is {side} {value:.6g}, one-sided at {100 * level:g} %" if np.isfinite(value) else "has no bound found"
+        lines.append(plain(f"{name} {told}", LINE))
+    if more := len(found.infinite) - len(bounds):
+        lines.append(f"… {more} more infinite coefficients, whose bounds were not looked for")
+    known = {name: value if np.isfinite(value) else None for name, value in bounds.items()}
+    return "\n".join(lines), {"fit": fit.to_dict(), "dropped": dict(reduced.dropped), "level": level, "bounds": known}
 
 
 def firth_of(found: Diagnosis, frame: str) -> str:
