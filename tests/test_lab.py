@@ -162,6 +162,14 @@ def test_an_experiment_of_ones_own_is_one_entry(tmp_path):
     assert (tmp_path / "out" / "figures" / "mine.svg").exists()
 
 
+def test_a_file_with_missing_values_is_told_what_an_experiment_can_do_about_them(tmp_path):
+    path = tmp_path / "my.csv"
+    path.write_text("a,b,y\n1,,0\n2,1,0\n,-1,1\n-2,-1,1\n")
+    said = "missing values: a 1, b 1 (of 4 rows); fill them, or leave the 2 rows that have one out of "
+    with pytest.raises(ValueError, match=re.escape(f"{said}{path}.")):
+        sample(DataEntry("mine", str(path), target="y"), None)
+
+
 def test_a_changed_file_is_run_again(tmp_path):
     table = tmp_path / "my.csv"
     table.write_text("a,y\n1,0\n-1,1\n")
