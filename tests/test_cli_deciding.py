@@ -286,9 +286,9 @@ def test_a_proof_about_a_formula_is_verified_with_the_formula(invoke, table):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--formula", "died ~ aeg"), "the formula names 'aeg', which is no column, did you mean 'age'?"),
+        (("--formula", "died ~ aeg"), "the formula names 'aeg', which is no column (did you mean 'age'?"),
         (("--formula", "~ age"), "the formula '~ age' has no outcome"),
-        (("--target", "dead"), "there is no column 'dead', did you mean 'died'?"),
+        (("--target", "dead"), "there is no column 'dead' (did you mean 'died'?"),
         (("--target", "died", "--keep", "i"), "there is no column 'i'"),
     ],
 )

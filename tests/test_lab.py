@@ -106,7 +106,7 @@ ENTRY = {"kind": "curves", "title": "mine", "panels": [{"data": "mnist"}]}
                     "ratios": [{"slower": "lr-gd 1", "faster": "lr-gd 10", "claimed": 2.0}],
                 }
             },
-            "a ratio names 'lr-gd 1', did you mean 'lr-gd 10'?",
+            "a ratio names 'lr-gd 1' (did you mean 'lr-gd 10'?",
         ),
         ({"a": 3}, "must be a table of names and values, got 3"),
         ({"data": {"b": {"rows": 3}}, "a": ENTRY}, "has no source"),
