@@ -63,7 +63,6 @@ def test_firths_lines_run_as_printed(tmp_path):
     script = f"import pandas as pd\ndf = pd.read_csv({str(tmp_path / 'ward.csv')!r})\n{lines}"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "ward[icu] (vs a)" in ran.stdout and "(intercept)" in ran.stdout
-    assert sx.diagnose(WARD[["age"]].to_numpy(), WARD.died.to_numpy()).firth() is None
 
 
 @pytest.mark.skipif(not PEERS.is_dir(), reason="the data of other packages are not beside the checkout")
@@ -84,4 +83,47 @@ def test_firths_lines_leave_no_strata_out():
     )
     plain = sx.diagnose(times[["arm", "days", "died"]], "days", model="cox", event="died")
     assert "FirthCoxPH" in plain.firth()
-    assert sx.diagnose(times, "days", model="cox", event="died", groups="site").firth() is None
+    with pytest.raises(ValueError, match="firthmodels has no strata"):
+        sx.diagnose(times, "days", model="cox", event="died", groups="site").firth()
+
+
+def test_firths_lines_leave_out_the_rows_that_the_diagnosis_did_and_no_others():
+    holes = WARD.assign(half=[1.0, None] * 6, weight=[None] + [2.0] * 11, months=WARD.age / 10, early=WARD.age * 2)
+    holes.loc["p1", "ward"], holes.loc["p5", "months"], holes.loc["p8", "early"] = None, None, None
+    asked = [
+        ("died ~ age + ward", {}, 11),
+        ("died ~ log(age) * C(ward) + months", {"sample_weight": "weight"}, 9),
+        ("died ~ .", {"sample_weight": "half"}, 4),
+        ("died", {"sample_weight": "weight"}, 4),
+    ]
+    for y, beside, n in asked:
+        given = (y, holes) if "~" in y else (holes, y)
+        found = sx.diagnose(*given, **beside, missing="drop")
+        assert found.n == n
+        (line,) = (line for line in found.firth().splitlines() if line.startswith("df = "))
+        names = {"df": holes}
+        exec(line, names)
+        assert names["df"].index.tolist() == holes.index[found.basis.places].tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "why"),
+    [
+        (("died ~ age | ward", WARD), {}, "no lines for fixed effects"),
+        (("I(died > 0) ~ age", WARD), {}, r"computes 'I\(died > 0\)'; make it a column"),
+        (("died ~ log(age) + .", WARD), {}, "what the formula's dot stands for; write its columns"),
+        ((WARD, "died"), {"sample_weight": [1.0] * 12}, "give weight as a name"),
+        ((WARD, "died"), {"model": "probit"}, "has no model 'probit'"),
+        ((WARD, "died"), {"model": "poisson"}, "has no model 'poisson'"),
+        ((WARD[["age"]].to_numpy(), WARD.died.to_numpy()), {}, "this diagnosis is of values without such names"),
+    ],
+)
+def test_where_there_are_no_lines_for_firths_estimates_a_sentence_says_why(given, options, why):
+    with pytest.raises(ValueError, match=why):
+        sx.diagnose(*given, **options).firth()
+
+
+def test_a_model_of_statsmodels_is_told_that_firths_lines_need_its_frame():
+    smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
+    with pytest.raises(ValueError, match="of a statsmodels model; diagnose a frame with .*, or a formula with"):
+        sx.diagnose(smf.logit("died ~ age + ward", WARD)).firth()

@@ -85,7 +85,7 @@ def test_reproduce_exits_with_1_when_a_count_that_must_come_out_does_not(invoke,
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["figure-22"], "no experiment 'figure-22', did you mean"),
+        (["figure-22"], "no experiment 'figure-22' (did you mean"),
         (["nowhere.toml"], "nowhere.toml"),
         (["off.toml", "figure-1"], "give one TOML file alone"),
         (["table-1-a", "--data-dir", "nowhere"], "nowhere"),

@@ -257,6 +257,23 @@ def test_diagnose_takes_the_levels_to_compare_with(invoke, table):
     assert "--reference is a column and a level, as in ward=north, got 'icu'." in wrong.stderr
 
 
+def test_diagnose_prints_on_request_what_python_says_of_the_estimates(invoke, table):
+    path = table(WARDS)
+    asked = ("diagnose", path, "--target", "died")
+    plain = invoke(*asked).stdout
+    assert "--estimates prints the estimates that stay finite, and how far off an infinite one is at least." in plain
+    told, found = invoke(*asked, "--estimates").stdout, sx.diagnose(path, "died")
+    fit, bound = found.reduced().fit(), found.bound("ward[icu] (vs north)")
+    last = f"ward[icu] (vs north) is at least {bound:.6g}, one-sided at 95 %"
+    assert told == f"{plain}\n{found.reduced()}\n{fit}\n{last}\n"
+    answer = json.loads(invoke(*asked, "--estimates", "--json").stdout)["estimates"]
+    assert answer["fit"] == fit.to_dict() and answer["bounds"] == {"ward[icu] (vs north)": bound}
+    hard = invoke(*asked, "--time-limit", "1e-9", "--estimates")
+    assert hard.exit_code == 3 and "no estimates: the kind is undecided" in hard.stdout
+    complete = invoke("diagnose", table(SEPARABLE), "--target", "y", "--estimates").stdout
+    assert "nothing is left to estimate" in complete
+
+
 def test_a_proof_about_a_formula_is_verified_with_the_formula(invoke, table):
     path = table(WARDS)
     invoke("separate", path, "--formula", "died ~ ward + age", "--proof", "p.json")
@@ -269,9 +286,9 @@ def test_a_proof_about_a_formula_is_verified_with_the_formula(invoke, table):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--formula", "died ~ aeg"), "the formula names 'aeg', which is no column, did you mean 'age'?"),
+        (("--formula", "died ~ aeg"), "the formula names 'aeg', which is no column (did you mean 'age'?"),
         (("--formula", "~ age"), "the formula '~ age' has no outcome"),
-        (("--target", "dead"), "there is no column 'dead', did you mean 'died'?"),
+        (("--target", "dead"), "there is no column 'dead' (did you mean 'died'?"),
         (("--target", "died", "--keep", "i"), "there is no column 'i'"),
     ],
 )

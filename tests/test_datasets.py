@@ -325,7 +325,7 @@ def test_eurosat_without_pillow_says_what_to_install(eurosat, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("mnits", {}, "unknown data set 'mnits', did you mean 'mnist'"),
+        ("mnits", {}, r"unknown data set 'mnits' \(did you mean 'mnist'"),
         ("mnist", {"n": 7}, "mnist holds 6 rows of classes 7 and 8, got n=7"),
         ("mnist", {"n": 0}, "n must be a positive whole number or None, got 0"),
         ("mnist", {"n": 2.0}, "n must be a positive whole number or None, got 2.0"),

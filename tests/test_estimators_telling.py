@@ -195,7 +195,7 @@ def test_a_subclass_is_called_by_its_own_name(overlapping):
             self.flavour = flavour
             super().__init__(max_iter=max_iter)
 
-    with pytest.raises(TypeError, match=r"^Mine\(\) got an unexpected keyword argument 'flavor', did you mean 'flavou"):
+    with pytest.raises(TypeError, match=r"^Mine\(\) got an .* 'flavor' \(did you mean 'flavou"):
         Mine(flavor="sweet")
     with pytest.raises(ValueError, match="^Mine: max_iter must"):
         Mine(max_iter=-1).fit(*overlapping)
@@ -211,9 +211,9 @@ MEANT = [(name, "step_size") for name in STEP] + [(name, "max_iter") for name in
 @pytest.mark.parametrize(("name", "meant"), MEANT)
 @pytest.mark.parametrize("kind", BATCH[:3])
 def test_a_keyword_of_other_libraries_gets_the_name_it_has_here(kind, name, meant):
-    with pytest.raises(TypeError, match=rf"^{kind.__name__}\(\) got .* '{name}'.*, did you mean '{meant}'\?$"):
+    with pytest.raises(TypeError, match=rf"^{kind.__name__}\(\) got .* '{name}'.*did you mean '{meant}'\?\)\.$"):
         kind(**{name: 1})
-    with pytest.raises(TypeError, match=rf"^solve\(\) got .* '{name}'.*, did you mean '{meant}'\?$"):
+    with pytest.raises(TypeError, match=rf"^solve\(\) got .* '{name}'.*did you mean '{meant}'\?\)\.$"):
         sx.solve([[1.0], [-1.0]], [1, 0], **{name: 1})
 
 

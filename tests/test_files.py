@@ -298,7 +298,7 @@ def test_without_a_header_the_target_may_be_a_number(write, target):
     ("content", "target", "message"),
     [
         (WARDS, None, "needs --target, the column of the labels; columns: age, ward, died"),
-        (WARDS, "dead", "no column 'dead', did you mean 'died'"),
+        (WARDS, "dead", r"no column 'dead' \(did you mean 'died'"),
         (WARDS, "2", "no column '2'; columns: age, ward, died"),
         ("1,2\n3,4\n", "5", "no column '5': its first line was read as data, so columns are c0, c1; pass header=True"),
         ("id,2020\n3,4\n", "id", "no column 'id': its first line was read as data"),

@@ -469,7 +469,7 @@ def test_missing_has_two_choices():
 
 def test_an_unknown_target_is_answered_with_the_names_and_a_guess(make):
     with pytest.raises(
-        ValueError, match="there is no column 'smokr', did you mean 'smoker'.; columns: age, ward, smoker, died"
+        ValueError, match=r"there is no column 'smokr' .did you mean 'smoker'\?\); columns: age, ward, smoker, died"
     ):
         design(make(WARDS), "smokr")
 

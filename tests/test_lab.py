@@ -117,7 +117,7 @@ ENTRY = {"kind": "curves", "title": "mine", "panels": [{"data": "mnist"}]}
                     "ratios": [{"slower": "lr-gd 1", "faster": "lr-gd 10", "claimed": 2.0}],
                 }
             },
-            "a ratio names 'lr-gd 1', did you mean 'lr-gd 10'?",
+            "a ratio names 'lr-gd 1' (did you mean 'lr-gd 10'?",
         ),
         ({"a": 3}, "must be a table of names and values, got 3"),
         ({"data": {"b": {"rows": 3}}, "a": ENTRY}, "has no source"),
@@ -171,6 +171,14 @@ def test_an_experiment_of_ones_own_is_one_entry(tmp_path):
     (table,) = report.pieces[0].tables.values()
     assert column(table, "separated after") == [1, 1, 1]
     assert (tmp_path / "out" / "figures" / "mine.svg").exists()
+
+
+def test_a_file_with_missing_values_is_told_what_an_experiment_can_do_about_them(tmp_path):
+    path = tmp_path / "my.csv"
+    path.write_text("a,b,y\n1,,0\n2,1,0\n,-1,1\n-2,-1,1\n")
+    said = "missing values: a 1, b 1 (of 4 rows); fill them, or leave the 2 rows that have one out of "
+    with pytest.raises(ValueError, match=re.escape(f"{said}{path}.")):
+        sample(DataEntry("mine", str(path), target="y"), None)
 
 
 def test_a_changed_file_is_run_again(tmp_path):

@@ -102,7 +102,7 @@ def test_every_figure_of_the_paper_has_its_claim_checked():
 
 def test_an_unknown_check_is_one_sentence():
     entry = {"kind": "curves", "title": "x", "panels": [{"data": "d"}], "check": "step-size"}
-    with pytest.raises(ValueError, match="unknown check 'step-size', did you mean 'step-sizes'"):
+    with pytest.raises(ValueError, match=r"unknown check 'step-size' \(did you mean 'step-sizes'"):
         parse_book(ENTRIES | {"mine": entry}, "my.toml")
 
 

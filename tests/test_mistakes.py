@@ -62,7 +62,7 @@ def test_a_mistake_is_answered_by_one_sentence_with_the_value_and_the_way_out(mi
     assert mistake["out"] in answer
     if "words" not in mistake:
         assert "\n" not in answer and len(answer) < 400, answer
-        assert not re.search(r"[.!?] [A-Z]", answer), "one sentence"
+        assert not re.search(r"[.!?] [A-Z]|[.!?];", answer), "one sentence"
         assert not re.search(r"\bnp\.|<class|\bobject at 0x|\[Errno", answer), "no word of Python's machinery"
     assert sorted(os.listdir()) == there, "what is refused leaves nothing behind"
 

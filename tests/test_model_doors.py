@@ -204,7 +204,7 @@ def test_one_observation_has_one_outcome():
 
 
 def test_names_that_are_none():
-    refused("there is no model 'logistic', did you mean 'logit'", frame(y=DIED), "y", model="logistic")
+    refused("there is no model 'logistic' (did you mean 'logit'", frame(y=DIED), "y", model="logistic")
     refused("reference maps columns to levels", frame(y=DIED), "y", reference=["x"])
     refused("fixed_effects must be the name of a column or a list", frame(y=COUNT), "y", model="ppml", fixed_effects=3)
     refused("keep must be the name of a column or a list", frame(y=DIED), "y", keep=[3])

@@ -263,12 +263,13 @@ def test_a_statsmodels_model_says_itself_which_model_it_is():
 
 
 def test_the_checker_for_sceptics_leaves_models_to_the_package(tmp_path):
-    from attacks import check_proof
+    from attacks import checked
 
     frame = {"x": [1.0, 1.0, 0.0, 0.0, 0.0], "y": [0, 0, 2, 1, 3]}
     sx.save_proof(sx.diagnose(frame, "y", model="poisson").proof, tmp_path / "y.proof")
     (tmp_path / "y.csv").write_text("x,y\n" + "\n".join(f"{a},{b}" for a, b in zip(*frame.values(), strict=True)))
-    assert check_proof.main([str(tmp_path / "y.proof"), str(tmp_path / "y.csv")]) == 3
+    said = "not checked here: proofs of models are for `separatrix verify` alone.\n"
+    assert checked(tmp_path / "y.proof", tmp_path / "y.csv") == (3, said)
 
 
 def test_rows_of_weight_zero_lend_neither_levels_nor_outcomes():

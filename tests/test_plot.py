@@ -299,7 +299,9 @@ def test_a_diagnosis_points_each_coefficient_to_its_limit():
     fit = found.reduced().fit()
     dots = {round(line.get_ydata()[0]): line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"}
     assert dots == dict(enumerate(fit.estimates, 1))
-    assert "quasi-complete" in ax.get_title()
+    assert ax.get_title() == "outcome died: quasi-complete"
+    renamed = sx.diagnose({"age": PATIENTS["age"], "ward": PATIENTS["ward"], "outcome": PATIENTS["died"]}, "outcome")
+    assert renamed.plot().get_title() == "outcome: quasi-complete" and "\noutcome (" in str(renamed)
     ax.figure.canvas.draw()
 
 

@@ -4,7 +4,7 @@
     python check_proof.py proof.json data.csv --target y     a header and numbers; labels in column y, else in the last
     python check_proof.py proof.json X.npy y.npy
 
-Exit status: 0 it holds, 1 it does not, 2 something cannot be read, 3 it is too large to check here.
+Exit status: 0 it holds, 1 it does not, 2 something cannot be read, 3 it is not checked here: too large, or of a model.
 
 Rows are z_i = s_i (a_i, 1 if there is an intercept), s_i = 1 for the larger of the two labels, else -1. By Gordan no θ
 has Zθ > 0 if some λ > 0 on rows B has Z_Bᵀλ = 0. Every entry is a float64, a whole number over a power of two: all sums
@@ -73,7 +73,7 @@ def read_proof(path):
     with open(path, encoding="utf-8") as file:  # an object that has a name twice is none
         proof = json.load(file, object_pairs_hook=lambda p: dict(p) if len(dict(p)) == len(p) else None)
     demand(isinstance(proof, dict) and proof.get("format") == "separatrix proof 1", "the proof is of another format")
-    demand(not (proof.get("model") or proof.get("earlier")), "a model's rows and stages are for separatrix verify", 3)
+    demand(not (proof.get("model") or proof.get("earlier")), "proofs of models are for `separatrix verify` alone", 3)
     good = proof["claim"] in ("separable", "inseparable", "quasi-complete", "overlap")
     demand(good and type(proof["intercept"]) is bool, "claim or intercept is none that is known")
     demand(all(isinstance(proof[name], list | None) for name in LISTS), f"one of {', '.join(LISTS)} is no list")
@@ -291,7 +291,7 @@ def main(arguments=None):
         status, reason = 3, "memory is used up"
     except (OSError, ValueError, TypeError, LookupError, RecursionError, csv.Error) as error:
         status, reason = 2, f"the proof or the data are damaged ({str(error)[:200]})"
-    print(f"{('holds', 'does not hold', 'cannot be read', 'too large to check here')[status]}: {reason}.")
+    print(f"{('holds', 'does not hold', 'cannot be read', 'not checked here')[status]}: {reason}.")
     return status
 
 

@@ -53,6 +53,8 @@ SPELLED = {
     "separate()": "`separatrix separate`",
     "max_margin()": "`separatrix margin`",
     "diagnose()": "`separatrix diagnose`",
+    "reduced().fit() has the estimates": "--estimates prints the estimates",
+    "stay finite, bound() how far": "stay finite, and how far",
     "leave step_size out": "leave --step-size out",
     "positive seconds or None": "a positive number of seconds",
     "; solve also takes those of separatrix.zoo and your own, as objects": "",

@@ -191,6 +191,10 @@ def diagnose(
     labels: Labels = None,
     exact: Exact = False,
     time_limit: TimeLimit = None,
+    estimates: Annotated[
+        bool,
+        typer.Option("--estimates", help="Print the estimates that stay finite too, and bounds on the infinite ones."),
+    ] = False,
     proof: ProofFile = None,
     json: AsJson = False,
 ) -> None:
@@ -198,6 +202,7 @@ def diagnose(
     with plain_errors():
         check_folder(proof, "--proof")
         from separatrix.data.files import Arrays, read, target_of
+        from separatrix.diagnosing.afterwards import estimates_of
         from separatrix.diagnosing.diagnose import diagnose as examine
         from separatrix.diagnosing.kinds import Kind
 
@@ -230,8 +235,13 @@ def diagnose(
                 time_limit=time_limit,
                 verbose=True,
             )
+            text, answer = str(found), found.to_dict()
+            if estimates:
+                tell("estimating")
+                more, answer["estimates"] = estimates_of(found)
+                text += f"\n\n{more}"
         write_proof(found.proof, proof, NO_PROOF.get(found.certainty, NOTHING))
-        show(str(found), found.to_dict(), json)
+        show(text, answer, json)
     raise typer.Exit({Kind.COMPLETE: SEPARABLE, Kind.UNDECIDED: UNDECIDED}.get(found.kind, INSEPARABLE))
 
 
@@ -303,7 +313,7 @@ COMMANDS: dict[Callable[..., Any], str] = {  # each with the examples at the end
         "separatrix margin rows.npy --labels labels.npy --memory-limit 8GB",
     ),
     diagnose: examples(
-        "separatrix diagnose patients.csv --target died",
+        "separatrix diagnose patients.csv --target died --estimates",
         "separatrix diagnose patients.csv --target died --missing drop --json",
         "separatrix diagnose trade.csv --target flow --model ppml \\",
         "    --fixed-effect exporter --fixed-effect importer",

@@ -65,7 +65,7 @@ def _meant(error: Any) -> str:
     spelled = error.option_name.lstrip("-").replace("-", "_")
     known = ["--" + name.replace("_", "-").removeprefix("fit-") for name in MEANT.get(spelled, (spelled,))]
     meant = next((option for option in known if option in options), None)
-    return f", did you mean {meant!r}?" if meant else did_you_mean(error.option_name, options, cutoff=0.6)
+    return f" (did you mean {meant!r}?)" if meant else did_you_mean(error.option_name, options, cutoff=0.6)
 
 
 def _of_value(error: Any, message: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from separatrix.data.columns import (
     with_weight,
 )
 from separatrix.data.expressions import columns_in
-from separatrix.data.frames import ENTRIES, Design, at_rows, made, names_in
+from separatrix.data.frames import ENTRIES, Design, at_rows, made, names_in, names_of
 from separatrix.data.outcome import Outcome, check_beside, numbers_of, read_beside
 from separatrix.reporting.hints import did_you_mean, install
 
@@ -91,7 +92,9 @@ def read_formula(
         terms += behind
     stated = intercept or bool(levels)
     known = n - (len(complete) - len(rows))  # rows without weight are none that miss values
-    return made(whole, terms, outcome, rows, known, notes, aside, index_of(frame), stated)
+    found = made(whole, terms, outcome, rows, known, notes, aside, index_of(frame), stated)
+    computed = [name for term in left or () for factor in term.factors for name in sorted(_needed(factor, names))]
+    return replace(found, needed=tuple(dict.fromkeys([*wanted, *fixed, *computed, *names_of(aside.values())])))
 
 
 class _Uses:

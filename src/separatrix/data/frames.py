@@ -10,7 +10,7 @@ pandas categorical), else sorted; a polars Categorical declares none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,7 @@ class Design:
     levels: tuple[Any, ...] | None = None  # those declared for the outcome, in order
     ordered: bool = False  # whether they were said to be in order
     model: str | None = None  # what a statsmodels model calls itself, in our words
+    needed: tuple[str, ...] = ()  # columns of a frame whose missing values leave rows out
 
 
 def design(
@@ -100,7 +101,8 @@ def design(
         raise ValueError(f"there is no column besides the target {outcome.name!r}; add at least one.")
     effects = [as_factor(name, raw[name]) for name in fixed]
     n = _length(raw, regressors, effects, outcome, aside)
-    complete = complete_rows([*regressors, *effects, *outcome.columns, *aside.values()], n, missing)
+    needed = [*regressors, *effects, *outcome.columns, *aside.values()]
+    complete = complete_rows(needed, n, missing)
     rows, more_notes = with_weight(complete, aside.get("weight"))
     notes += more_notes
     cut = [one if len(rows) == n else at_rows(one, rows) for one in regressors]
@@ -152,7 +154,8 @@ def design(
         X, more = with_effects(X, [at_rows(one, rows) for one in effects], coding)
         terms += more
     known = n - (len(complete) - len(rows))  # rows without weight are none that miss values
-    return made(X, terms, outcome, rows, known, notes, aside, index_of(frame), True if effects else None)
+    found = made(X, terms, outcome, rows, known, notes, aside, index_of(frame), True if effects else None)
+    return replace(found, needed=tuple(dict.fromkeys(names_of(needed))))
 
 
 def made(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from separatrix.data.formula import WILDCARD
+from separatrix.reporting.plain import LINE, plain
 
 if TYPE_CHECKING:
     from separatrix.diagnosing.bounds import FittedBounds
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from separatrix.diagnosing.report import Diagnosis
 
 DRAWN = 5_000_000  # observations times coefficients up to which a picture waits for a fit
-PROFILED = 12  # infinite coefficients whose bounds a picture waits for
+PROFILED = 12  # infinite coefficients whose bounds a picture waits for, and the command line
 
 
 def reduced_of(found: Diagnosis) -> Reduced:
@@ -46,18 +49,53 @@ def fitted_of(found: Diagnosis, level: float) -> FittedBounds:
     return fitted_bounds(found.basis.model, reduced_of(found).fit(), found.basis.separated, level=level)
 
 
-def firth_of(found: Diagnosis, frame: str) -> str | None:
+def estimates_of(found: Diagnosis, level: float = 0.95) -> tuple[str, dict[str, Any]]:
+    """What can be said of the coefficients, in words and for machines: the reduced fit, and the bounds of the others.
+
+    Bounds are of the first infinite ones, as each is a search of its own.
+    """
+    try:
+        reduced = reduced_of(found)
+    except ValueError as error:
+        return f"no estimates: {error}", {"reason": str(error)}
+    fit = reduced.fit()
+    bounds = {name: bound_of(found, name, level) for name in found.infinite[:PROFILED]}
+    lines = [str(reduced), *([str(fit)] if fit.names else [])]
+    for name, value in bounds.items():
+        side = "at least" if found.columns[name] == "+" else "at most"
+        told = f"is {side} {value:.6g}, one-sided at {100 * level:g} %" if np.isfinite(value) else "has no bound found"
+        lines.append(plain(f"{name} {told}", LINE))
+    if more := len(found.infinite) - len(bounds):
+        lines.append(f"… {more} more infinite coefficients, whose bounds were not looked for")
+    known = {name: value if np.isfinite(value) else None for name, value in bounds.items()}
+    return "\n".join(lines), {"fit": fit.to_dict(), "dropped": dict(reduced.dropped), "level": level, "bounds": known}
+
+
+def firth_of(found: Diagnosis, frame: str) -> str:
     """Lines for firthmodels in the user's names."""
     from separatrix.diagnosing.firth import firth_snippet
 
     model, recipe, design = found.basis.model, found.basis.recipe, found.basis.design
-    if recipe is None or recipe.fixed_effects or not (recipe.formula or recipe.outcome):
-        return None
-    if not all(recipe.beside.values()) or model.link not in ("logit", ""):
-        return None
-    if model.groups is not None:
-        return None  # firthmodels has no strata
+    if recipe is None or not (recipe.formula or recipe.outcome):
+        seen = "values without such names" if design.model is None else "a statsmodels model"
+        raise ValueError(
+            f"firth() writes lines for columns by their names, and this diagnosis is of {seen}; "
+            "diagnose a frame with the name of its outcome, or a formula with its frame."
+        )
+    if model.link not in ("logit", "") or model.groups is not None:
+        what = "strata" if model.groups is not None else f"model {model.name!r}"
+        raise ValueError(f"firthmodels has no {what}; it has logit and Cox models.")
+    if found.target not in design.needed:
+        raise ValueError(f"the formula computes {found.target!r}; make it a column of the frame, for firth() to name.")
+    if not isinstance(design.X, np.ndarray):
+        raise ValueError("firth() has no lines for fixed effects; make them factors of the model, as in C(firm).")
+    if values := [name for name, column in recipe.beside.items() if not column]:
+        raise ValueError(f"firth() writes lines for columns by their names; give {values[0]} as a name, too.")
     formula = None if recipe.formula is None else recipe.formula.split("~", 1)[1].strip()
+    if formula is not None and WILDCARD.search(formula):  # the dot is all columns but the outcome: those by name
+        formula = None
+        if any(term.column not in design.needed for term in design.terms):
+            raise ValueError("firth() cannot say what the formula's dot stands for; write its columns.")
     cox = model.family == "cox"
     kept = [term for term in design.terms if found.columns.get(term.name) != "aliased"]
     return firth_snippet(
@@ -70,7 +108,7 @@ def firth_of(found: Diagnosis, frame: str) -> str | None:
         weight=recipe.beside.get("weight"),
         offset=recipe.beside.get("offset"),
         time=found.target if cox else None,
-        missing=found.dropped > 0,
+        complete=design.needed if found.dropped else (),
     )
 
 

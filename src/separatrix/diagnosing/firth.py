@@ -21,9 +21,9 @@ def firth_snippet(
     weight: str | None = None,
     offset: str | None = None,
     time: str | None = None,
-    missing: bool = False,
-) -> str | None:
-    """Python lines that print Firth's estimates for the user's own columns; None where firthmodels has no such model.
+    complete: Sequence[str] = (),
+) -> str:
+    """Python lines that print Firth's estimates for the user's own columns.
 
     target : the column of the outcome; for Cox that of the event
     terms : the columns of the design, names or `Term` for the level of a factor; without those that are aliased
@@ -31,16 +31,14 @@ def firth_snippet(
     formula : the right-hand side, in place of the terms
     constant : whether the model has an intercept; a formula says so itself
     weight, offset, time : names of columns
-    missing : whether rows with missing values have to be left out
+    complete : the columns whose missing values leave rows out, where any did
     """
     if family not in COVERED or (family == "cox" and (time is None or weight or offset)):
-        return None
+        raise ValueError("firthmodels has logit models, and Cox models without weights, offset and strata alone.")
     kind = "FirthLogisticRegression" if family == "binary" else "FirthCoxPH"
     head, lines = ["import pandas as pd", f"from firthmodels import {kind}"], []
-    if missing:
-        named = [target, *(term if isinstance(term, str) else term.column for term in terms), weight, offset, time]
-        used = list(dict.fromkeys(name for name in named if name))
-        lines.append(f"{frame} = {frame}.dropna({'' if formula else f'subset={_text(used)}'})")
+    if complete:
+        lines.append(f"{frame} = {frame}.dropna(subset={_text(list(complete))})")
     if formula is None:
         cells = [f"        {_cell(term, frame)}," for term in terms]
         lines += ["X = pd.DataFrame(", "    {", *cells, "    }", ").astype(float)"]

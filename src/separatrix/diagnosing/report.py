@@ -198,7 +198,7 @@ class Diagnosis:
         """
         return fitted_of(self, level)
 
-    def firth(self, *, frame: str = "df") -> str | None:
+    def firth(self, *, frame: str = "df") -> str:
         """Give lines of Python that print Firth's estimates for the same columns, with the package firthmodels.
 
         Parameters
@@ -208,8 +208,13 @@ class Diagnosis:
 
         Returns
         -------
-        str or None
-            The lines; None where firthmodels has no such model, or columns have no names.
+        str
+            The lines.
+
+        Raises
+        ------
+        ValueError
+            If firthmodels has no such model, or the columns have no names in a frame.
         """
         return firth_of(self, frame)
 
@@ -229,7 +234,7 @@ class Diagnosis:
             The axes, one line per coefficient; of many coefficients those that are not plainly finite, and arrows alone
             where there is no fit.
         """
-        title = f"outcome {self.target}: {self.kind}"
+        title = f"{self._outcome()}: {self.kind}"
         known = intervals(self, level)
         if known is None:
             return coefficients(self._chosen(), title, ax=ax)
@@ -243,8 +248,8 @@ class Diagnosis:
         Returns
         -------
         pandas.DataFrame
-            One line per coefficient: "finite", "+inf", "-inf", "not determined", "aliased" or "not settled", and for
-            aliased ones what they equal.
+            One line per coefficient: its `estimate` is "finite", "+inf", "-inf", "not determined", "aliased" or "not
+            settled". `equals` is the combination of other columns that an aliased one equals, and empty for the rest.
 
         Raises
         ------
@@ -280,6 +285,10 @@ class Diagnosis:
         """The same with estimates in words."""
         return [(plain(name, LONG), ESTIMATE.get(sign, "")) for name, sign in self._chosen()]
 
+    def _outcome(self) -> str:
+        """Its name, which may be that very word."""
+        return self.target if self.target.lower() == "outcome" else f"outcome {self.target}"
+
     def _summary(self) -> list[str]:
         counts = ", ".join(f"{label}: {count}" for label, count in self.counts.items())
         messages = MESSAGES if speaks_of_observations(self.model) else {}
@@ -289,7 +298,7 @@ class Diagnosis:
                 f"{self.kind} within rounding: to the precision of these numbers the data are {IN_WORDS[self.kind]}; "
                 "in the bits as stored the last digits decide"
             )
-        lines = [first, f"outcome {self.target} ({counts}), {self.n} rows"]
+        lines = [first, f"{self._outcome()} ({counts}), {self.n} rows"]
         if self.model not in PLAIN or (self.assumed and self.model != "logit"):
             lines.append(f"model: {self.model}" + (f", because {self.assumed}" if self.assumed else ""))
         if self.dropped:

@@ -6,6 +6,7 @@ so. Repeated rows enter as whole-number weights, which is the same to the method
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -26,6 +27,7 @@ from separatrix.lab.spec import IMAGES, MADE, DataEntry
 from separatrix.theory import planted, two_samples, worst_case
 
 DIGITS = (7, 8)
+DROP = re.compile(r"pass missing='drop' to leave out (.*)\.$")  # an option that an experiment has not
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,5 +184,8 @@ def everything(
         return (2 * unit - 1 if scaling == "signed" else unit), labels[rows]
     if source in IMAGES:
         return load(source, classes=classes, scale=scaling, data_dir=data_dir)
-    X, y, _ = labelled(Path(source), target=target)
+    try:
+        X, y, _ = labelled(Path(source), target=target)
+    except ValueError as error:
+        raise ValueError(DROP.sub(lambda found: f"leave {found[1]} out of {source}.", str(error))) from None
     return X, np.asarray(y)

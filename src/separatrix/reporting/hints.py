@@ -18,7 +18,7 @@ PLAIN = re.compile(r"[\w.:/\\=-]+")  # words that no shell takes apart
 def did_you_mean(name: Any, names: Any, cutoff: float = 0.5) -> str:
     """The nearest of these names as part of a sentence, or nothing."""
     found = difflib.get_close_matches(str(name), list(names), n=1, cutoff=cutoff)
-    return f", did you mean {found[0]!r}?" if found else ""
+    return f" (did you mean {found[0]!r}?)" if found else ""
 
 
 def install(extra: str) -> str:

@@ -68,11 +68,11 @@ def unexpected(who: str, name: str, names: Sequence[str]) -> str:
     why = " (nothing is penalised here)" if name in UNPENALISED else ""
     why = " (nothing is random here)" if name in RANDOM and meant is None else why
     if meant is not None:
-        hint = f", did you mean {meant!r}?"
+        hint = f" (did you mean {meant!r}?)"
     else:
         hint = "" if name in MEANT or name in UNPENALISED else did_you_mean(name.lower(), names)
-    hint = hint or f"; it takes {', '.join(names)}."
-    return f"{who}() got an unexpected keyword argument {name!r}{why}{hint}"
+    hint = hint or f"; it takes {', '.join(names)}"
+    return f"{who}() got an unexpected keyword argument {name!r}{(why + hint).replace(') (', '; ')}."
 
 
 def too_many(who: str, given: int, in_order: Sequence[str], names: Sequence[str]) -> str:
