@@ -16,6 +16,7 @@ from separatrix.plot import LABELS
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402  # after the choice of backend
+from matplotlib.colors import to_hex  # noqa: E402
 
 PATIENTS = {
     "ward": ["north", "icu", "south", "north", "icu", "south", "north", "south", "icu", "north"],
@@ -202,6 +203,15 @@ def test_where_every_row_is_on_one_side_the_whole_window_is():
         shade = ax.collections[-1]
         filled = [k for k, path in enumerate(shade.get_paths()) if len(path.vertices)]
         assert filled == [int(sign > 0)]
+
+
+def test_the_larger_class_is_blue_discs_and_the_other_orange_triangles_as_in_the_explorer():
+    ax = sx.plot.plane(SQUARE, ["apple", "pear", "apple", "pear"], [1.0, -1.0, 0.25])
+    plus, minus = ax.collections[:2]
+    assert (plus.get_label(), minus.get_label()) == ("pear", "apple")
+    assert [to_hex(one.get_facecolor()[0]) for one in (plus, minus)] == ["#0072b2", "#d55e00"]
+    assert len(minus.get_paths()[0].vertices) == 4 < len(plus.get_paths()[0].vertices)  # three corners, closed
+    assert [to_hex(one) for one in ax.collections[-1].get_facecolor()] == ["#d55e00", "#0072b2"]  # below 0, above
 
 
 def test_a_frame_names_the_axes_and_zero_theta_has_no_line():

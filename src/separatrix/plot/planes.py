@@ -9,7 +9,7 @@ import numpy as np
 from separatrix.data.arrays import rows_of
 from separatrix.data.memory import hold
 from separatrix.data.rows import Vector
-from separatrix.plot.looks import PALETTE, axes, finish, words
+from separatrix.plot.looks import CLASSES, axes, finish, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,8 @@ ALIKE = 4.0  # spans of two features within this factor are drawn to one scale, 
 def plane(X: Any, y: Any, theta: Any, *, bias: float = 1.0, ax: Axes | None = None) -> Axes:
     """Draw rows of two features, the line of θ between its two sides, and the margin; wrong rows are ringed.
 
-    The window is that of the rows: of a line outside of it an arrow and a sentence tell where it is.
+    The larger label is drawn as blue discs, the other as orange triangles, as in the explorer. The window is that of
+    the rows: of a line outside of it an arrow and a sentence tell where it is.
 
     Parameters
     ----------
@@ -65,11 +66,9 @@ class Picture:
         self.sign, self.names = np.sign(problem.sign), [words(str(name)) for name in problem.classes]
         self.low, self.high = _window(self.A)
         self.ax, self.shown = axes(ax), list[Any]()  # what the next θ takes away
-        for k, marker in ((1, "o"), (0, "s")):
-            rows = self.A[self.sign == 2 * k - 1]
-            self.ax.scatter(
-                rows[:, 0], rows[:, 1], s=26, marker=marker, c=PALETTE[k], label=self.names[k], zorder=3
-            )
+        for k in (1, 0):
+            rows, (colour, marker) = self.A[self.sign == 2 * k - 1], CLASSES[k]
+            self.ax.scatter(rows[:, 0], rows[:, 1], s=26, marker=marker, c=colour, label=self.names[k], zorder=3)
         self.ax.set_xlim(self.low[0], self.high[0])
         self.ax.set_ylim(self.low[1], self.high[1])
         span = self.high - self.low
@@ -94,7 +93,8 @@ class Picture:
         least, most = float(corners.min()), float(corners.max())
         if least or most:  # θ is affine, so two by two corners fill the sides exactly
             levels, across = [min(least, 0.0) - 1, 0.0, max(most, 0.0) + 1], ([low[0], high[0]], [low[1], high[1]])
-            self.shown.append(self.ax.contourf(*across, corners, levels, colors=PALETTE[:2], alpha=0.12, zorder=0))
+            colours = [colour for colour, _ in CLASSES]
+            self.shown.append(self.ax.contourf(*across, corners, levels, colors=colours, alpha=0.12, zorder=0))
         length = float(np.hypot(c0, c1))
         if not length or least > 0 or most < 0:
             self._tell_where(w[:2], length, np.sign(least + most), float(np.abs(margins).min()))
