@@ -239,6 +239,7 @@ def shown_at(animation, k):
     """The axes of an animation's k-th frame, drawn."""
     frames = list(animation.new_frame_seq())
     animation._func(frames[k])
+    animation._draw_was_started = True  # or matplotlib warns
     return animation._fig.axes
 
 
@@ -298,6 +299,24 @@ def test_of_many_iterates_the_first_the_last_and_some_between_are_frames():
 def test_what_cannot_be_animated_is_one_sentence(filmed, call, said):
     with pytest.raises(ValueError, match=said):
         call(*filmed)
+
+
+def test_tables_are_drawn_and_animated_as_solve_reads_them(tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is in the extra [frames]")
+    frame = pd.DataFrame({"size": [1.0, 2.0, 5.0, 6.0], "fruit": ["apple", "apple", "pear", "pear"]})
+    frame["red"] = ["yes", "no", "no", "no"]
+    run = sx.solve(frame, "fruit", "perceptron", record="all", iterates=True, fit_intercept=True)
+    frame.to_csv(tmp_path / "fruit.csv", index=False)
+    problem = sx.Problem(frame, "fruit", fit_intercept=True)
+    for given in ((frame, "fruit"), (tmp_path / "fruit.csv", "fruit"), (problem, None)):
+        left = shown_at(run.animate(*given), -1)[0]
+        still = sx.plot.plane(*given, run.theta, bias=run.bias)
+        for ax in (left, still):
+            assert (ax.get_xlabel(), ax.get_ylabel()) == tuple(problem.names) == ("size", "red[yes] (vs no)")
+            assert [one.get_label() for one in ax.collections[:2]] == ["pear", "apple"]
+            assert ax.collections[0].get_offsets().tolist() == [[5.0, 0.0], [6.0, 0.0]]
+    with pytest.raises(ValueError, match=r"X has 3 \(size, red\[yes\] \(vs no\), more\); choose two columns"):
+        run.animate(frame.assign(more=[3.0, 1.0, 4.0, 1.0]), "fruit")
 
 
 def test_a_diagnosis_points_each_coefficient_to_its_limit():

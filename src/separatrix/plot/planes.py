@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.data.arrays import rows_of
-from separatrix.data.memory import hold
+from separatrix.data.columns import listed
+from separatrix.data.problem import as_problem
 from separatrix.data.rows import Vector
 from separatrix.plot.looks import CLASSES, axes, finish, words
 
@@ -25,10 +25,11 @@ def plane(X: Any, y: Any, theta: Any, *, bias: float = 1.0, ax: Axes | None = No
 
     Parameters
     ----------
-    X : array, CSR matrix or data frame of shape (n, 2)
-        The rows.
-    y : array of shape (n,)
-        Labels of two values; the larger one belongs on the positive side.
+    X : array, CSR matrix, data frame, path, formula or Problem
+        The rows, of two columns, as in `solve`.
+    y : array-like, path or str
+        Labels of two values, the larger one belongs on the positive side; of a table the name of their column, of a
+        Problem None.
     theta : array of 2 or 3 entries
         θ; of three entries the last is the intercept's.
     bias : float, default=1.0
@@ -58,12 +59,17 @@ class Picture:
     """Rows in their window, drawn once, and what depends on θ, drawn anew whenever `show` is called."""
 
     def __init__(self, X: Any, y: Any, ax: Axes | None = None) -> None:
-        problem = hold(X, y)
-        if problem.d != 2:
-            raise ValueError(f"a plane is drawn of two features, X has {problem.d}; choose two columns.")
-        sparse = problem.sparse
-        self.A = np.asarray(X.toarray(), dtype=np.float64) if sparse else problem.arrays[0].astype(np.float64)
-        self.sign, self.names = np.sign(problem.sign), [words(str(name)) for name in problem.classes]
+        with as_problem(X, y) as problem:
+            names, rows = problem.names, problem.rows.whole
+            if problem.d != 2:
+                which = f" ({listed(names)})" if problem.table else ""
+                raise ValueError(f"a plane is drawn of two features, X has {problem.d}{which}; choose two columns.")
+            if rows is None:
+                raise ValueError("a plane is drawn of rows in memory; take some of those in files or on clusters.")
+            kept = rows.weight > 0
+            A = rows.X.toarray() if rows.sparse else rows.X
+            self.A = np.asarray(A[kept], dtype=np.float64)
+            self.sign, self.names = np.sign(rows.sign[kept]), [words(str(name)) for name in problem.classes]
         self.low, self.high = _window(self.A)
         self.ax, self.shown = axes(ax), list[Any]()  # what the next θ takes away
         for k in (1, 0):
@@ -74,7 +80,6 @@ class Picture:
         span = self.high - self.low
         if max(span) <= ALIKE * min(span):
             self.ax.set_aspect("equal")
-        names = rows_of(X)[3] or ["feature 0", "feature 1"]
         finish(self.ax, words(names[0]), words(names[1]))
 
     def show(self, theta: Vector, bias: float) -> None:
