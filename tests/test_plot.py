@@ -301,6 +301,28 @@ def test_what_cannot_be_animated_is_one_sentence(filmed, call, said):
         call(*filmed)
 
 
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (lambda X, y: (X[:5], y[:5]), "at t = 0 it had 40 rows wrong, here 5 of 5 are; pass what solve took"),
+        (lambda X, y: (np.vstack([X, X]), np.append(y, y)), "at t = 0 it had 40 rows wrong, here 80 of 80 are"),
+        (lambda X, y: (X, -np.asarray(y)), "at t = 2 it had 11 rows wrong, here 29 of 40 are"),
+        (lambda X, y: (X[:, ::-1], y), "are not the rows of this run"),
+    ],
+)
+def test_rows_that_are_not_those_of_the_run_are_not_animated(filmed, other, said):
+    X, y, run = filmed
+    with pytest.raises(ValueError, match=said):
+        run.animate(*other(X, y))
+
+
+@pytest.mark.parametrize("seed", [2, 24, 27])  # where margins of the drawn line round to another sign than in the run
+def test_rows_on_the_line_to_rounding_are_animated(seed):
+    X, y = np.random.default_rng(seed).integers(-9, 10, (12, 2)) / 10, np.arange(12) % 2
+    run = sx.solve(X, y, "perceptron", record="all", iterates=True, max_iter=30)
+    assert shown_at(run.animate(X, y), -1)[0].get_title().startswith("Perceptron, t = 30: ")
+
+
 def test_tables_are_drawn_and_animated_as_solve_reads_them(tmp_path):
     pd = pytest.importorskip("pandas", reason="pandas is in the extra [frames]")
     frame = pd.DataFrame({"size": [1.0, 2.0, 5.0, 6.0], "fruit": ["apple", "apple", "pear", "pear"]})
