@@ -202,6 +202,20 @@ def test_of_more_columns_those_that_are_named_are_shown_and_the_page_says_so():
     assert np.array_equal(places(sx.explore(FRAME, "died", columns=[1, "age"])), places(page))
 
 
+def test_a_column_of_text_is_taken_by_its_own_name_where_one_column_was_made_of_it(invoke, tmp_path):
+    frame = {"age": FRAME["age"], "sex": list("fmffm"), "ward": list("nisni"), "y": FRAME["died"]}
+    page = sx.explore(frame, "y", columns=["age", "sex"])
+    assert page.columns == ("age", "sex[m] (vs f)")
+    assert places(page)[:, 1].tolist() == [0, 1, 0, 0, 1]
+    with pytest.raises(ValueError, match=r"2 columns were made of 'ward'; name one or two of them: ward\[n\] \(vs i\)"):
+        sx.explore(frame, "y", columns=["age", "ward"])
+    with pytest.raises(ValueError, match=r"columns must differ, got 'sex\[m\] \(vs f\)' twice"):
+        sx.explore(frame, "y", columns=["sex", "sex[m] (vs f)"])
+    pd.DataFrame(frame).to_csv(tmp_path / "cohort.csv", index=False)
+    done = invoke("cohort.csv", "--target", "y", "--columns", "age,sex", "--no-open", "--json")
+    assert json.loads(done.stdout)["columns"] == ["age", "sex[m] (vs f)"]
+
+
 def test_of_one_column_the_second_coordinate_is_zero_and_the_page_says_so():
     for page in (sx.explore(X[:, :1], Y), sx.explore(X, Y, columns=[0])):
         assert np.array_equal(places(page), np.column_stack([X[:, 0], np.zeros(4)]))

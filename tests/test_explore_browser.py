@@ -128,12 +128,13 @@ def test_points_are_flipped_and_deleted_one_by_one_and_along_a_stroke(visit):
 def test_a_stroke_of_the_brush_is_a_cloud_and_one_step_back(visit):
     seen = visit("d=drawn&p=&names=x~y~circles~triangles&m=lr-gd&g=1&i=1")
     assert seen.page.locator("#numbers h2").inner_text() == "No points yet"
-    box = seen.page.locator("#plane-canvas").bounding_box()
+    box, scale = seen.page.locator("#plane-canvas").bounding_box(), seen.page.evaluate("separatrix.plane.view().sx")
     for tool, across in (("Brush circles", 0.25), ("Brush triangles", 0.7)):
         seen.tool(tool)
         seen.drag((box["x"] + across * box["width"], box["y"] + 150), (0, 160))
     labels = [label for *_, label in seen.points]
     assert labels.count(1) >= 4 and labels.count(-1) >= 4
+    assert seen.page.evaluate("separatrix.plane.view().sx") == scale  # the window stays that of the first stroke
     assert seen.film()["separatedAt"] == solved(seen, "lr-gd", 1.0).n_iter
     seen.page.keyboard.press("Control+z")
     assert {label for *_, label in seen.points} == {1}

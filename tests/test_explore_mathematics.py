@@ -557,6 +557,22 @@ def test_points_are_chosen_from_a_table() -> None:
     ]
 
 
+def test_a_column_with_a_few_cells_that_are_no_numbers_is_left_out_and_the_cell_is_named() -> None:
+    text = "weight,sweetness,fruit\n150,6.1,apple\n\n170,abc,apple\n140,8.1,pear\n"
+    assert read(text, label="fruit")["chosen"]["notes"] == [
+        "sweetness is left out: “abc” in line 4 is no number.",
+        "There is one column of numbers, weight; all points have 0 beside it.",
+    ]
+    assert read(text.replace("sweetness", HOSTILE).replace("abc", HOSTILE), label="fruit")["chosen"]["notes"][0] == (
+        f"{HOSTILE} is left out: “{HOSTILE}” in line 4 is no number."
+    )
+    blanks = "a b kind\n1 2 x\n2 3 x\n?? 4 y\n"
+    assert read(blanks, label="kind")["chosen"]["notes"][0] == "a is left out: “??” in line 4 is no number."
+    commas = 'a;b;kind\n"1\n2";2,5;x\n2,5;3,5;x\n3,5;3.5;y\n'
+    said = "a is left out: “1\n2” in line 2 is no number. b is left out: “3.5” in line 5 is no number."
+    assert f"the plane needs two. {said}" in read(commas, label="kind")["error"]
+
+
 def test_labels_have_the_order_that_python_gives_them() -> None:
     pairs = [("9", "10"), ("b", "B"), ("-1", "1"), ("\uffff", "\U00010000"), ("é", "z"), ("1e3", "999"), ("a", "ab")]
     for one, other in pairs:

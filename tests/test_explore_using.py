@@ -77,6 +77,23 @@ def test_of_many_columns_two_are_chosen_or_the_principal_directions(visit):
     assert [label for *_, label in seen.points] == [1 if k % 3 == 1 else -1 for k in range(60)]
 
 
+def test_of_columns_far_from_0_the_page_says_from_where_on_steps_leap_which_is_true(visit):
+    rows = [(150, 6.1), (170, 7), (165, 6.5), (140, 8.1), (155, 9), (171, 9.5)]
+    seen = visit()
+    seen.page.evaluate(PASTE, "weight,sweetness,fruit\n" + "".join(f"{a},{b},{'p' * (b > 8)}q\n" for a, b in rows))
+    use(seen)
+    square = max(a * a + b * b + 1 for a, b in rows)
+    about = seen.page.locator("#about").inner_text()
+    assert f"The farthest point is R = {square**0.5:.0f} from 0: beyond γ = 8/R² = {8 / square:.2g} the loss" in about
+    labels = [label for *_, label in seen.points]
+    for step, rises in ((8 / square, False), (80 / square, True)):
+        run = sx.solve(rows, labels, "lr-gd", step_size=step, fit_intercept=True, max_iter=500, record="all")
+        assert (np.diff(run.trace["loss"]) > 0).any() == rises
+    seen.page.evaluate(PASTE, "a,b,y\n1,2,p\n3,4,q\n")
+    use(seen)
+    assert "farthest" not in seen.page.locator("#about").inner_text()
+
+
 def test_a_file_of_5000_rows_is_opened_and_a_hostile_cell_stays_text(visit):
     seen, X = visit("max=100"), np.random.default_rng(1).standard_normal((5000, 2)).round(2)
     lines = "\n".join(f"{a},{b},{'ok' if k % 2 else HOSTILE}" for k, (a, b) in enumerate(X.tolist()))

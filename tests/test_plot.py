@@ -16,6 +16,7 @@ from separatrix.plot import LABELS
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402  # after the choice of backend
+from matplotlib.colors import to_hex  # noqa: E402
 
 PATIENTS = {
     "ward": ["north", "icu", "south", "north", "icu", "south", "north", "south", "icu", "north"],
@@ -204,6 +205,15 @@ def test_where_every_row_is_on_one_side_the_whole_window_is():
         assert filled == [int(sign > 0)]
 
 
+def test_the_larger_class_is_blue_discs_and_the_other_orange_triangles_as_in_the_explorer():
+    ax = sx.plot.plane(SQUARE, ["apple", "pear", "apple", "pear"], [1.0, -1.0, 0.25])
+    plus, minus = ax.collections[:2]
+    assert (plus.get_label(), minus.get_label()) == ("pear", "apple")
+    assert [to_hex(one.get_facecolor()[0]) for one in (plus, minus)] == ["#0072b2", "#d55e00"]
+    assert len(minus.get_paths()[0].vertices) == 4 < len(plus.get_paths()[0].vertices)  # three corners, closed
+    assert [to_hex(one) for one in ax.collections[-1].get_facecolor()] == ["#d55e00", "#0072b2"]  # below 0, above
+
+
 def test_a_frame_names_the_axes_and_zero_theta_has_no_line():
     pd = pytest.importorskip("pandas", reason="pandas is in the extra [frames]")
     ax = sx.plot.plane(pd.DataFrame({"a $": [0.0, 1.0], "b": [1.0, 0.0]}), ["n", "y"], np.zeros(2))
@@ -229,6 +239,7 @@ def shown_at(animation, k):
     """The axes of an animation's k-th frame, drawn."""
     frames = list(animation.new_frame_seq())
     animation._func(frames[k])
+    animation._draw_was_started = True  # or matplotlib warns
     return animation._fig.axes
 
 
@@ -288,6 +299,46 @@ def test_of_many_iterates_the_first_the_last_and_some_between_are_frames():
 def test_what_cannot_be_animated_is_one_sentence(filmed, call, said):
     with pytest.raises(ValueError, match=said):
         call(*filmed)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (lambda X, y: (X[:5], y[:5]), "at t = 0 it had 40 rows wrong, here 5 of 5 are; pass what solve took"),
+        (lambda X, y: (np.vstack([X, X]), np.append(y, y)), "at t = 0 it had 40 rows wrong, here 80 of 80 are"),
+        (lambda X, y: (X, -np.asarray(y)), "at t = 2 it had 11 rows wrong, here 29 of 40 are"),
+        (lambda X, y: (X[:, ::-1], y), "are not the rows of this run"),
+    ],
+)
+def test_rows_that_are_not_those_of_the_run_are_not_animated(filmed, other, said):
+    X, y, run = filmed
+    with pytest.raises(ValueError, match=said):
+        run.animate(*other(X, y))
+
+
+@pytest.mark.parametrize("seed", [2, 24, 27])  # where margins of the drawn line round to another sign than in the run
+def test_rows_on_the_line_to_rounding_are_animated(seed):
+    X, y = np.random.default_rng(seed).integers(-9, 10, (12, 2)) / 10, np.arange(12) % 2
+    run = sx.solve(X, y, "perceptron", record="all", iterates=True, max_iter=30)
+    assert shown_at(run.animate(X, y), -1)[0].get_title().startswith("Perceptron, t = 30: ")
+
+
+def test_tables_are_drawn_and_animated_as_solve_reads_them(tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is in the extra [frames]")
+    frame = pd.DataFrame({"size": [1.0, 2.0, 5.0, 6.0], "fruit": ["apple", "apple", "pear", "pear"]})
+    frame["red"] = ["yes", "no", "no", "no"]
+    run = sx.solve(frame, "fruit", "perceptron", record="all", iterates=True, fit_intercept=True)
+    frame.to_csv(tmp_path / "fruit.csv", index=False)
+    problem = sx.Problem(frame, "fruit", fit_intercept=True)
+    for given in ((frame, "fruit"), (tmp_path / "fruit.csv", "fruit"), (problem, None)):
+        left = shown_at(run.animate(*given), -1)[0]
+        still = sx.plot.plane(*given, run.theta, bias=run.bias)
+        for ax in (left, still):
+            assert (ax.get_xlabel(), ax.get_ylabel()) == tuple(problem.names) == ("size", "red[yes] (vs no)")
+            assert [one.get_label() for one in ax.collections[:2]] == ["pear", "apple"]
+            assert ax.collections[0].get_offsets().tolist() == [[5.0, 0.0], [6.0, 0.0]]
+    with pytest.raises(ValueError, match=r"X has 3 \(size, red\[yes\] \(vs no\), more\); choose two columns"):
+        run.animate(frame.assign(more=[3.0, 1.0, 4.0, 1.0]), "fruit")
 
 
 def test_a_diagnosis_points_each_coefficient_to_its_limit():

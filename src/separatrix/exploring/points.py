@@ -45,7 +45,7 @@ def points_of(problem: Problem, columns: Sequence[str | int] | None, names: Sequ
     if rows is None:
         raise ValueError("the explorer shows rows in memory; take some of those in files or on clusters.")
     known = list(problem.names if names is None else names)
-    chosen = _chosen(columns, known)
+    chosen = _chosen(columns, known, [term.column for term in problem.table.terms] if problem.table else known)
     notes, sign = list(problem.notes), np.sign(rows.sign)
     kept = _sample(sign)
     if len(kept) < rows.n:
@@ -70,8 +70,8 @@ def points_of(problem: Problem, columns: Sequence[str | int] | None, names: Sequ
     return Points(places, sign[kept], (first, second), (low, high), tuple(notes))
 
 
-def _chosen(columns: Sequence[str | int] | None, names: list[str]) -> list[int] | None:
-    """Positions of the columns to show; None for directions through all."""
+def _chosen(columns: Sequence[str | int] | None, names: list[str], sources: list[str]) -> list[int] | None:
+    """Positions of the columns to show; None for directions through all. `sources` are the table's own columns."""
     if columns is None:
         return list(range(len(names))) if len(names) <= 2 else None
     if isinstance(columns, str) or not 1 <= len(columns) <= 2:
@@ -83,10 +83,21 @@ def _chosen(columns: Sequence[str | int] | None, names: list[str]) -> list[int] 
                 raise ValueError(f"columns are counted from 0 to {len(names) - 1}, got {one}.")
             found.append(int(one))
         else:
-            found.append(names.index(check_name(one, names)))
+            found.append(_position(str(one), names, sources))
     if len(set(found)) < len(found):
         raise ValueError(f"columns must differ, got {names[found[0]]!r} twice.")
     return found
+
+
+def _position(name: str, names: list[str], sources: list[str]) -> int:
+    """Of a column, or of a column of text by its own name, where one column was made of it."""
+    made = [k for k, source in enumerate(sources) if source == name]
+    if name not in names and len(made) == 1:
+        return made[0]
+    if name not in names and made:
+        which = listed([names[k] for k in made])
+        raise ValueError(f"{len(made)} columns were made of {name!r}; name one or two of them: {which}.")
+    return names.index(check_name(name, names))
 
 
 def _sample(sign: Vector) -> Index:

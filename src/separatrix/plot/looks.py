@@ -48,6 +48,7 @@ DASHES = {
     "tempered-batch-perceptron": "-.",
 }
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
+CLASSES = ((PALETTE[1], "^"), (PALETTE[0], "o"))  # colour and marker of the classes -1 and +1, as in the explorer
 # From small step sizes to large ones; any two are 34 apart in CIELAB to the red- and the green-blind too (viridis: 17).
 STEPS = ("#2D0A4E", "#3457C4", "#16A0C0", "#6CC08B", "#F2B134", "#C8102E")
 LOGARITHMIC = ("loss", "grad_norm", "theta_norm", "errors", "sharpness", "angle_low", "angle_high")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.data.arrays import rows_of
-from separatrix.data.memory import hold
+from separatrix.data.columns import listed
+from separatrix.data.problem import as_problem
 from separatrix.data.rows import Vector
-from separatrix.plot.looks import PALETTE, axes, finish, words
+from separatrix.plot.looks import CLASSES, axes, finish, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,14 +20,16 @@ ALIKE = 4.0  # spans of two features within this factor are drawn to one scale, 
 def plane(X: Any, y: Any, theta: Any, *, bias: float = 1.0, ax: Axes | None = None) -> Axes:
     """Draw rows of two features, the line of θ between its two sides, and the margin; wrong rows are ringed.
 
-    The window is that of the rows: of a line outside of it an arrow and a sentence tell where it is.
+    The larger label is drawn as blue discs, the other as orange triangles, as in the explorer. The window is that of
+    the rows: of a line outside of it an arrow and a sentence tell where it is.
 
     Parameters
     ----------
-    X : array, CSR matrix or data frame of shape (n, 2)
-        The rows.
-    y : array of shape (n,)
-        Labels of two values; the larger one belongs on the positive side.
+    X : array, CSR matrix, data frame, path, formula or Problem
+        The rows, of two columns, as in `solve`.
+    y : array-like, path or str
+        Labels of two values, the larger one belongs on the positive side; of a table the name of their column, of a
+        Problem None.
     theta : array of 2 or 3 entries
         θ; of three entries the last is the intercept's.
     bias : float, default=1.0
@@ -57,25 +59,27 @@ class Picture:
     """Rows in their window, drawn once, and what depends on θ, drawn anew whenever `show` is called."""
 
     def __init__(self, X: Any, y: Any, ax: Axes | None = None) -> None:
-        problem = hold(X, y)
-        if problem.d != 2:
-            raise ValueError(f"a plane is drawn of two features, X has {problem.d}; choose two columns.")
-        sparse = problem.sparse
-        self.A = np.asarray(X.toarray(), dtype=np.float64) if sparse else problem.arrays[0].astype(np.float64)
-        self.sign, self.names = np.sign(problem.sign), [words(str(name)) for name in problem.classes]
+        with as_problem(X, y) as problem:
+            names, rows = problem.names, problem.rows.whole
+            if problem.d != 2:
+                which = f" ({listed(names)})" if problem.table else ""
+                raise ValueError(f"a plane is drawn of two features, X has {problem.d}{which}; choose two columns.")
+            if rows is None:
+                raise ValueError("a plane is drawn of rows in memory; take some of those in files or on clusters.")
+            kept = rows.weight > 0
+            A = rows.X.toarray() if rows.sparse else rows.X
+            self.A = np.asarray(A[kept], dtype=np.float64)
+            self.sign, self.names = np.sign(rows.sign[kept]), [words(str(name)) for name in problem.classes]
         self.low, self.high = _window(self.A)
         self.ax, self.shown = axes(ax), list[Any]()  # what the next θ takes away
-        for k, marker in ((1, "o"), (0, "s")):
-            rows = self.A[self.sign == 2 * k - 1]
-            self.ax.scatter(
-                rows[:, 0], rows[:, 1], s=26, marker=marker, c=PALETTE[k], label=self.names[k], zorder=3
-            )
+        for k in (1, 0):
+            rows, (colour, marker) = self.A[self.sign == 2 * k - 1], CLASSES[k]
+            self.ax.scatter(rows[:, 0], rows[:, 1], s=26, marker=marker, c=colour, label=self.names[k], zorder=3)
         self.ax.set_xlim(self.low[0], self.high[0])
         self.ax.set_ylim(self.low[1], self.high[1])
         span = self.high - self.low
         if max(span) <= ALIKE * min(span):
             self.ax.set_aspect("equal")
-        names = rows_of(X)[3] or ["feature 0", "feature 1"]
         finish(self.ax, words(names[0]), words(names[1]))
 
     def show(self, theta: Vector, bias: float) -> None:
@@ -94,7 +98,8 @@ class Picture:
         least, most = float(corners.min()), float(corners.max())
         if least or most:  # θ is affine, so two by two corners fill the sides exactly
             levels, across = [min(least, 0.0) - 1, 0.0, max(most, 0.0) + 1], ([low[0], high[0]], [low[1], high[1]])
-            self.shown.append(self.ax.contourf(*across, corners, levels, colors=PALETTE[:2], alpha=0.12, zorder=0))
+            colours = [colour for colour, _ in CLASSES]
+            self.shown.append(self.ax.contourf(*across, corners, levels, colors=colours, alpha=0.12, zorder=0))
         length = float(np.hypot(c0, c1))
         if not length or least > 0 or most < 0:
             self._tell_where(w[:2], length, np.sign(least + most), float(np.abs(margins).min()))

@@ -191,7 +191,7 @@ class Run:
     def animate(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         metric: str = "errors",
         frames: int = 100,
@@ -205,10 +205,10 @@ class Run:
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n, 2)
-            The rows of the run, which it does not hold.
-        y : array of shape (n,)
-            Their labels.
+        X : array, CSR matrix, data frame, path, formula or Problem
+            The rows of the run, which it does not hold, as `solve` took them.
+        y : array-like, path or str, optional
+            Their labels, likewise.
         metric : str, default="errors"
             The curve beside the plane: a column of the trace.
         frames : int, default=100

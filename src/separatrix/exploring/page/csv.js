@@ -14,14 +14,15 @@ const LABELLED = /^(y|label|labels|target|class|classes|outcome|group|species|di
 
 /**
  * A table from text; an Error with one sentence where there is none. Missing cells are NaN, or null among text.
- * @returns {{columns: {name: string, kind: "number"|"text", values: (number|string|null)[]}[], rows: number,
- *   notes: string[]}}
+ * @returns {{columns: {name: string, kind: "number"|"text", values: (number|string|null)[], odd?: string}[],
+ *   rows: number, notes: string[]}}  `odd`: what makes text of a column that is numbers for the most part
  */
 export function readCsv(text) {
   text = text.replace(/^\ufeff/, "");
   if (text.includes("\0")) throw new Error("This is no text: it holds zero bytes.");
   const delimiter = delimiterOf(text);
-  const records = recordsOf(delimiter === null ? spaced(text) : text, delimiter ?? "\t", Infinity);
+  if (delimiter === null) text = spaced(text);
+  const records = recordsOf(text, delimiter ?? "\t", Infinity);
   if (!records.length) throw new Error("There are only blank lines; a table needs at least one row.");
   const notes = [];
   const first = records[0].map((cell) => cell.trim());
@@ -33,16 +34,17 @@ export function readCsv(text) {
   names.forEach((name, j) => {
     const cells = lines.map((row) => row[j].trim());
     if (header && !first[j] && cells.every((cell) => !cell)) return; // what a delimiter at the end of every line makes
-    columns.push({ name, ...columnOf(name, cells, delimiter, notes) });
+    const lineOf = (i) => linesOf(text.slice(0, lines[i].start)).length;
+    columns.push({ name, ...columnOf(name, cells, delimiter, notes, lineOf) });
   });
   return { columns, rows: lines.length, notes };
 }
 
-/** Cells of each line that is not blank, up to `most` lines. Quoted cells may hold delimiters, line ends and "". */
+/** Cells of each line that is not blank and where it starts, up to `most` lines. Quoted cells may hold delimiters, line ends and "". */
 function recordsOf(text, delimiter, most) {
   const records = [];
-  let row = [];
   let at = 0;
+  let row = Object.assign([], { start: at });
   const end = text.length;
   const plain = new RegExp(`[${delimiter === "|" ? "\\|" : delimiter}\\r\\n]`, "g");
   while (at < end && records.length < most) {
@@ -64,7 +66,7 @@ function recordsOf(text, delimiter, most) {
     }
     at += text[at] === "\r" && text[at + 1] === "\n" ? 2 : 1;
     if (row.length > 1 || row[0].trim()) records.push(row);
-    row = [];
+    row = Object.assign([], { start: at });
   }
   return records;
 }
@@ -155,13 +157,24 @@ function alike(lines, width, notes) {
 }
 
 /** Numbers, NaN where missing; or text, null where missing. */
-function columnOf(name, cells, delimiter, notes) {
+function columnOf(name, cells, delimiter, notes, lineOf) {
   const numbers = numbersOf(cells) ?? (delimiter === ";" ? numbersOf(cells.map(decimalPoint)) : null);
   if (numbers) return { kind: "number", values: numbers };
   const grouped = cells.find((cell) => THOUSANDS.test(cell));
-  if (grouped && cells.every((cell) => THOUSANDS.test(cell) || MISSING.has(cell) || isValue(cell, delimiter)))
+  const thousands = grouped && cells.every((cell) => THOUSANDS.test(cell) || MISSING.has(cell) || isValue(cell, delimiter));
+  if (thousands)
     notes.push(`${short(name)} is taken as text: ${grouped} looks like a number with thousands separators.`);
-  return { kind: "text", values: cells.map((cell) => (MISSING.has(cell) ? null : cell)) };
+  const values = cells.map((cell) => (MISSING.has(cell) ? null : cell));
+  return { kind: "text", values, odd: thousands ? undefined : oddOf(values, delimiter, lineOf) };
+}
+
+/** The first cell that is no number, where at least half of those that are not missing are numbers. */
+function oddOf(values, delimiter, lineOf) {
+  const comma = delimiter === ";" && values.some((cell) => cell?.includes(","));
+  const filled = [...values.keys()].filter((i) => values[i] !== null);
+  const odd = filled.filter((i) => !numbersOf([comma ? decimalPoint(values[i]) : values[i]]));
+  if (!odd.length || 2 * odd.length > filled.length) return undefined;
+  return `“${short(values[odd[0]])}” in line ${lineOf(odd[0])} is no number`;
 }
 
 function numbersOf(cells) {
@@ -196,13 +209,18 @@ export function isValue(cell, delimiter) {
 export function twoColumns(table, { x, y, label, plus, principal = false } = {}) {
   const labels = label === undefined ? labelColumn(table, x, y) : named(table, label);
   const wanted = principal ? numeric(table, labels) : axes(table, labels, x, y);
-  const notes = [...table.notes];
+  const notes = [...table.notes, ...leftOut(table, labels)];
   const kept = wholeRows(table, labels, wanted, notes);
   const classes = classesOf(labels, kept, plus);
   const [first, second] = principal ? directions(kept, wanted, notes) : plain(kept, wanted, notes);
   const side = (i) => (String(labels.values[i]) === classes.plus ? 1 : -1);
   const points = kept.map((i, k) => ({ x: first.values[k], y: second.values[k], label: side(i) }));
   return { points, names: { x: first.name, y: second.name, ...classes }, notes };
+}
+
+/** A sentence for each column that would be one of numbers but for a few cells. */
+function leftOut({ columns }, labels) {
+  return columns.filter((column) => column.odd && column !== labels).map(({ name, odd }) => `${short(name)} is left out: ${odd}.`);
 }
 
 /** The columns as they are; 0 where there is no second one. */
@@ -246,8 +264,8 @@ function hasTwoValues({ values }) {
 /** The columns of numbers beside the labels. */
 function numeric(table, labels) {
   const found = table.columns.filter((c) => c.kind === "number" && c !== labels && c.values.some(Number.isFinite));
-  if (!found.length) throw new Error(`No column beside ${short(labels.name)} has numbers; the plane needs two.`);
-  return found;
+  if (found.length) return found;
+  throw new Error([`No column beside ${short(labels.name)} has numbers; the plane needs two.`, ...leftOut(table, labels)].join(" "));
 }
 
 /** The two columns of numbers that were named, or the first that are free. */

@@ -1,11 +1,12 @@
 // The data: a list of data sets, the number of rows where one asks for it, and in a sentence what is shown.
 
 import { DATASETS } from "./datasets.js";
-import { element } from "./dom.js";
+import { element, shown } from "./dom.js";
 import { openOwnData } from "./own.js";
 
 const MOST_ROWS = 20_000; // of a data set that takes any n
 const ROWS = 100; // of such a data set at first
+const [FAR, ENDLESS_WAY] = [10, 1e150]; // from 0: from where on γ = 1 is a long step, and 1/R² no double
 
 /** The state's patch for this data set. */
 export function dataSetPatch(id, n) {
@@ -34,7 +35,7 @@ export function mountData(place, about, { store }) {
     fillList(list, state.source);
     rowsBox.hidden = state.source.n === undefined || Boolean(state.source.edited);
     if (document.activeElement !== rows || rowsBox.hidden) rows.value = state.source.n ?? "";
-    tellAbout(about, count, state.source);
+    tellAbout(about, count, state);
   };
   const recount = ({ points }) => {
     const text = ` ${points.length} ${points.length === 1 ? "point" : "points"}. `;
@@ -72,9 +73,19 @@ function headline(source) {
   return (source.title ?? "Your own points").slice(0, 60);
 }
 
-function tellAbout(about, count, source) {
+/** Of a table as it is: from which step size on its runs leap, and what makes them short. */
+function stepHint({ points, intercept, source }) {
+  const R = points.reduce((most, { x, y }) => Math.max(most, Math.hypot(x, y, intercept ? 1 : 0)), 0);
+  if (!["given", "file"].includes(source.id) || R < FAR || R > ENDLESS_WAY) return [];
+  // The Hessian of the mean loss has no eigenvalue above R²/4.
+  return [`The farthest point is R = ${shown(R, 3)} from 0: beyond γ = 8/R² = ${shown(8 / R / R, 2)} the loss of LR+GD may rise and the line leap.`
+    + " Columns that are centred and of like size take fewer steps as a rule."];
+}
+
+function tellAbout(about, count, state) {
+  const { source } = state;
   const set = !source.edited && DATASETS.find(({ id }) => id === source.id);
-  const said = set ? [set.sentence] : source.notes ?? [];
+  const said = set ? [set.sentence] : [...source.notes ?? [], ...stepHint(state)];
   about.replaceChildren(element("strong", { text: headline(set ? { title: set.title } : source) }), count, said.join(" "));
 }
 

@@ -184,6 +184,7 @@ function change(self, points, merge) {
   const state = self.store.get();
   if (points === state.points) return;
   const patch = edited(state, points);
+  self.whole = false; // a hand is at work in this window: no change of its size may fit it anew
   // A dragged point changes points alone after its first move: the same keys, so that the whole drag is one step.
   self.store.set({ points: patch.points, source: patch.source }, { undo: true, merge });
 }
