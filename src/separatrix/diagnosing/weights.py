@@ -31,5 +31,4 @@ def solves(rows: list[list[Fraction]], floats: Matrix, target: list[Fraction]) -
     if solution is None or any(line[0] < 0 for line in solution):
         return False
     lam = [line[0] for line in solution]
-    pairs = [(w, line) for w, line in zip(lam, rows, strict=True) if w]
-    return all(sum(w * line[j] for w, line in pairs if line[j]) == target[j] for j in range(width))
+    return all(sum(w * line[j] for w, line in zip(lam, rows, strict=True) if w) == target[j] for j in range(width))
