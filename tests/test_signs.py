@@ -8,10 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import fmpq_mat, fmpz_mat
 
 import everyday
 import oracle
 import separatrix as sx
+from separatrix.certify.reader import as_integers
 from separatrix.data.memory import hold
 from separatrix.deciding.budget import UNLIMITED, Budget
 from separatrix.deciding.search import Case, settle
@@ -19,6 +21,7 @@ from separatrix.deciding.slices import product
 from separatrix.diagnosing import splitting
 from separatrix.diagnosing.splitting import signs_seen
 from separatrix.diagnosing.view import View
+from separatrix.diagnosing.weights import signs_of_few
 
 
 @pytest.mark.parametrize(("n", "d", "k", "spread"), [(30, 5, 4, 0), (20, 40, 6, 12), (7, 1, 1, 3), (6, 600, 3, 8)])
@@ -126,3 +129,37 @@ def test_hundreds_of_signs_of_a_narrow_cone_are_settled():
     found = sx.diagnose(X, y)
     assert found.kind == "complete" and not found.notes and set(found.columns.values()) <= {"+", "-", "either"}
     assert found.columns == sx.diagnose(X, y, time_limit=600).columns
+
+
+def test_signs_of_as_many_rows_as_columns_or_one_more_are_those_of_the_exact_oracle():
+    told: Counter[str] = Counter()
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(1, 6))
+        n = d + int(rng.integers(0, 2))
+        Z = rng.integers(-3, 4, (n, d)).astype(float) * 2.0 ** rng.integers(-2, 3, d)
+        y = np.resize([1, -1], n)
+        if n < 2 or np.linalg.matrix_rank(Z) < d or not oracle.separable(y[:, None] * Z, y):
+            continue
+        rows = [as_integers([Fraction(v) for v in z]) for z in Z.tolist()]
+        signs = signs_of_few(rows, [{j: Fraction(1, 3)} for j in range(d)], 10**6)
+        if signs is not None:
+            assert signs == oracle.directions(y[:, None] * Z, y)
+            told.update(signs)
+    assert min(told["+"], told["-"], told["either"]) > 20
+
+
+def test_more_bits_than_allowed_or_dependent_rows_are_left_alone():
+    rows, g = [[2, 1], [1, 3]], [{0: Fraction(1)}]
+    assert signs_of_few(rows, g, 10**6) is not None and signs_of_few(rows, g, 1) is None
+    assert signs_of_few([[1, 2], [2, 4]], g, 10**6) is None
+
+
+def test_the_ladder_has_the_signs_of_its_inverse():
+    X, y = everyday.ladder(150)
+    Z = np.column_stack([X, np.ones(len(X))]) * y[:, None]
+    M = fmpq_mat(fmpz_mat(Z.T.astype(int).tolist())).inv()
+    columns = [[M[i, j] for i in range(151)] for j in range(151)]
+    right = ["+" if min(c) >= 0 else "-" if max(c) <= 0 else "either" for c in columns]
+    found = sx.diagnose(X, y)
+    assert [*found.columns.values()] == right and not found.notes

@@ -40,7 +40,7 @@ from separatrix.diagnosing.centre import Centre, centre_of
 from separatrix.diagnosing.cone import Witness, witnesses
 from separatrix.diagnosing.splitting import signs_seen
 from separatrix.diagnosing.view import View
-from separatrix.diagnosing.weights import combination, solves
+from separatrix.diagnosing.weights import combination, signs_of_few, solves
 
 SIGNS: dict[tuple[bool | None, bool | None], str] = {(True, True): "either", (True, False): "+", (False, True): "-"}
 TIMES = 10  # rational arithmetic tries a sign where rows times unknowns squared is so many times that for a kind
@@ -52,6 +52,7 @@ SEARCHED, SEARCHES = 10_000_000, 12  # entries of rows up to which signs left op
 DEARER = 8  # times what least squares of all rows take, a search does
 IN_VAIN = 4  # searches that one without an answer counts for: where floats do not tell one sign, they tell few
 SYSTEM = 250  # weights up to which they are solved for exactly
+BITS, PER_BIT = 100_000_000, 60  # of all entries of an inverse up to which it is worked out, and products one takes
 
 
 class Directions(NamedTuple):
@@ -80,7 +81,7 @@ def directions(case: Case, proof: Proof) -> Directions:
         hard = not any(found)
     if hard:
         cone.look(proof.theta or ())
-        hard = len(cone.known) < reader.D
+        hard = any(g and j not in cone.known for j, g in enumerate(cone.g))
     pair = pair_of(case) if hard and not case.budget.late else None
     if pair is not None and np.array_equal(np.flatnonzero(pair.face), on_face):
         left = [j for j in range(reader.D) if j not in cone.known]
@@ -173,15 +174,19 @@ class Cone:
         return True
 
     def look(self, theta: Sequence[float | Fraction]) -> None:
-        """Settle what can be settled of all columns at once, as seen from θ, where there is no face."""
+        """Settle what can be settled of all columns at once: by floats as seen from θ without a face, then exactly."""
         D = self.reader.D
         size = self.reader.n * D
-        if len(self.N) < D or size > SEEN or size * D > self.budget.affordable(SEEING):
-            return
-        Z = self.reader.dense(self.rows, self.N)
-        view = View.of(Z, np.array([nearest(t) for t in theta]), self.budget)
-        words = [] if view is None else signs_seen(view, self.budget)
-        self.known = {j: word for j, word in enumerate(words) if word != "?"}
+        if len(self.N) == D and size <= SEEN and size * D <= self.budget.affordable(SEEING):
+            Z = self.reader.dense(self.rows, self.N)
+            view = View.of(Z, np.array([nearest(t) for t in theta]), self.budget)
+            words = [] if view is None else signs_seen(view, self.budget)
+            self.known = {j: word for j, word in enumerate(words) if word != "?"}
+        left = [j for j, g in enumerate(self.g) if g and j not in self.known]
+        if left and len(self.rows) <= len(self.N) + 1 <= SYSTEM + 2 and not self.budget.late:
+            most = self.budget.affordable(BITS * PER_BIT) // PER_BIT
+            signs = signs_of_few(self.whole, [self.g[j] for j in left], most)
+            self.known |= {} if signs is None else dict(zip(left, signs, strict=True))
 
     @property
     def line(self) -> bool:
