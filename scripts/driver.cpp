@@ -87,7 +87,7 @@ struct Input {
         signs.r = reinterpret_cast<const double *>(take(n, 8));
         for (i64 i = 0; i < n; i++) every.push_back(i);
         touched.resize(2 * d);
-        parts.resize(blocks() * (d + 2));
+        parts.resize(blocks() * (d + 2 + 8));
         scratch.resize((LEVELS + 2) * (d + 2));
         total.resize(d + 2);
     }
@@ -120,7 +120,7 @@ template <class A> Answer batch(Input &in, Array<double> &out) {
     const Run &run = in.run;
     const i64 n = run.n, D = run.d + 1, blocks = in.blocks();
     Array<A> phi(D), base(D), step(D), total(D + 1), m(n), w(n);
-    Array<A> parts(blocks * (D + 1)), scratch((LEVELS + 2) * (D + 1));
+    Array<A> parts(blocks * (D + 1 + 16)), scratch((LEVELS + 2) * (D + 1));
     Array<double> reach(n), far(n), found(blocks * F_COUNTS), anchor(D), last(D);
     Array<i64> due(n), active(n), n_due(blocks), n_active(blocks);
     Array<unsigned char> valid(blocks);

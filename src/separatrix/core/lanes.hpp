@@ -36,6 +36,11 @@ template <class A> struct Width {
     static constexpr int each = SX_VECTOR / sizeof(A);    // lanes in a register
 };
 
+// Room for `width` entries, so that the next ones begin where a line of the cache does.
+template <class A> SX_INLINE i64 room(i64 width) {
+    return (width + Width<A>::lanes - 1) / Width<A>::lanes * Width<A>::lanes;
+}
+
 // Entries x_0, x_1, … as lanes of type A: float32 rows become float64, exactly.
 template <class A> SX_INLINE typename Vector<A>::v load(const A *x) {
     return *reinterpret_cast<const typename Vector<A>::loose *>(x);
@@ -95,9 +100,13 @@ template <class A> SX_INLINE A fold(const typename Vector<A>::v *s) {
     return Halves<A, Width<A>::each>::fold(t[0]);
 }
 
+// The cache that rows are fetched to before they are asked for. The first has room for float32 beside the rows at hand
+// (5 to 10 % faster there); where AVX2 turns them into float64 the second is as fast.
+template <class A, class T> constexpr int CACHE = sizeof(T) == 4 && (sizeof(A) == 4 || SX_VECTOR != 32) ? 3 : 2;
+
 // out_r = Σ_k x_rk v_k of M rows at once: v is loaded once for all of them, and each row has the bits it has alone. The
-// M rows that come next are fetched to the second cache meanwhile, line by line, where they are known (1.2 to 1.9 times
-// as fast where rows come from the third).
+// M rows that come next are fetched meanwhile, line by line, where they are known (1.2 to 1.9 times as fast where rows
+// come from the third cache).
 template <int M, bool AHEAD = false, class A, class T>
 SX_INLINE void dot(const T *const *x, const A *v, i64 d, A *out, const T *const *next = nullptr) {
     using W = Width<A>;
@@ -108,7 +117,7 @@ SX_INLINE void dot(const T *const *x, const A *v, i64 d, A *out, const T *const 
     const i64 D = d / W::lanes * W::lanes;
     for (i64 k = 0; k < D; k += W::lanes) {
         if constexpr (AHEAD)
-            for (int r = 0; r < M; r++) __builtin_prefetch(next[r] + k, 0, 2);
+            for (int r = 0; r < M; r++) __builtin_prefetch(next[r] + k, 0, (CACHE<A, T>));
 #pragma GCC unroll 8
         for (int p = 0; p < W::pieces; p++) {
             const V b = load<A>(v + k + p * W::each);

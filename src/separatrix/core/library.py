@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 SETS = ("avx512", "avx2", "baseline")  # the widest first
 SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
-FACE = 5  # the library's number of it, in records.hpp, is the same
+FACE = 6  # the library's number of it, in records.hpp, is the same
 POINTER, WHOLE, REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 LETTERS = {"p": POINTER, "i": WHOLE, "d": REAL, "": None}
 

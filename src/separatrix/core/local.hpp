@@ -74,12 +74,12 @@ void sum_rows(const Store &rows, const i64 *idx, i64 count, const double *sign, 
         };
         share_out(threads_for(threads, count * rows.d), blocks, [&](i64 b, i64) {
             const i64 lo = find(b * BLOCK), hi = find((b + 1) * BLOCK);
-            A *part = parts + b * width;
+            A *part = parts + b * room<A>(width);
             std::memset(part, 0, sizeof(A) * width);
             pull(rows, 0, idx + lo, hi - lo, [&](i64 i) { return A(sign[i]); }, w, part);
         });
         Tree<A> tree(scratch, width);
-        for (i64 b = 0; b < blocks; b++) tree.put(b, parts + b * width);
+        for (i64 b = 0; b < blocks; b++) tree.put(b, parts + b * room<A>(width));
         tree.finish(out);
     }
 }
@@ -157,7 +157,7 @@ template <class Store> struct Answers {
         const i64 count = e.n_due[b];
         i64 fresh[BLOCK];
         const bool stream = summed && !q.infinite && parts;
-        A *part = parts ? parts + b * (d + 2) : nullptr;
+        A *part = parts ? parts + b * room<A>(d + 2) : nullptr;
         if (stream) std::memset(part, 0, sizeof(A) * (d + 2));
         auto signs = [&](i64 k) { return sign(lo + k); };
         auto weights = [&](i64 k) { return weight(lo + k); };
@@ -206,7 +206,7 @@ template <class Store> struct Answers {
         found[F_CHANGED] = !same;
         if (!parts || streamed) return;
         if (same && e.valid[b]) return;
-        A *part = parts + b * (d + 2);
+        A *part = parts + b * room<A>(d + 2);
         std::memset(part, 0, sizeof(A) * (d + 2));
         ::SX_ISA::pull(rows, lo, active, count, [&](i64 k) { return sign(lo + k); }, w + lo, part);
         e.valid[b] = !q.half;
@@ -260,23 +260,27 @@ template <class Store> struct Answers {
         e.read = read;
     }
 
-    // The rows that are due: where they are half of all, every row is taken and the anchor set here.
+    // How many rows are due. Where that is half of all, every row is taken and the anchor set here; each block then lists
+    // its rows when it is looked at.
     i64 list_all(double tau) {
-        for (;;) {
-            share_out(threads_for(e.threads, n / 8), blocks, [&](i64 b, i64) {
-                const i64 lo = b * BLOCK, hi = n < lo + BLOCK ? n : lo + BLOCK;
-                e.n_due[b] = list_due(lo, hi, tau, e.due + lo);
-            });
-            i64 count = 0;
-            for (i64 b = 0; b < blocks; b++) count += e.n_due[b];
-            if (e.bounds.every || 2 * count < n) return count;
-            e.bounds.every = 1;
-        }
+        if (e.bounds.every) return n;
+        i64 count = 0;
+        share_out(threads_for(e.threads, n / 8), blocks, [&](i64 b, i64) { list(b, tau); });
+        for (i64 b = 0; b < blocks; b++) count += e.n_due[b];
+        e.bounds.every = 2 * count >= n;
+        return count;
+    }
+    void list(i64 b, double tau) {
+        const i64 lo = b * BLOCK, hi = n < lo + BLOCK ? n : lo + BLOCK;
+        e.n_due[b] = list_due(lo, hi, tau, e.due + lo);
     }
 
     void look_all(Stepper &s, const Question<A> &q, double ceiling, bool summed) {
         const i64 count = list_all(ceiling);
-        share_out(threads_for(e.threads, count * e.width), blocks, [&](i64 b, i64) { look_at(b, q, summed); });
+        share_out(threads_for(e.threads, count * e.width), blocks, [&](i64 b, i64) {
+            if (e.bounds.every) list(b, ceiling);
+            look_at(b, q, summed);
+        });
         gather(s, summed);
         end_look(e.bounds, q.phi, e.read, e.lazy);
     }
@@ -327,7 +331,7 @@ template <class Store> struct Answers {
         } else {
             Tree<A> tree(scratch, d + 2);
             for (i64 b = 0; b < blocks; b++)
-                if (e.n_active[b]) tree.put(b, parts + b * (d + 2));
+                if (e.n_active[b]) tree.put(b, parts + b * room<A>(d + 2));
             tree.finish(total);
         }
         return true;

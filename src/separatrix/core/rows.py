@@ -20,10 +20,19 @@ from separatrix.core.library import Rows, address, library
 from separatrix.core.threads import threads
 
 LEVELS = 7  # of groups of the canonical sum: more blocks than any disk holds
+LINE = 64  # bytes of a line of the cache, and of the widest register
 AT_ONCE = 1 << 20  # entries that the definition takes at a time
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+
+def aligned(size: int, kind: Any = np.float64) -> NDArray[Any]:
+    """Zeros that begin where a line of the cache does: no register of them then lies across two."""
+    each = np.dtype(kind).itemsize
+    room = np.zeros(size + LINE // each, dtype=kind)
+    first = -(room.ctypes.data // each) % (LINE // each)
+    return room[first : first + size]
 
 
 def norm(v: Vector) -> float:
@@ -67,9 +76,9 @@ class Stored:
 
     def scratch(self, kind: Any = np.float64) -> tuple[NDArray[Any], NDArray[Any], Index]:
         """A sum for each block (none for sparse rows), sums of groups, and columns touched (none for dense rows)."""
-        blocks = 0 if self.sparse else -(-self.n // BLOCK)
+        blocks, lanes = 0 if self.sparse else -(-self.n // BLOCK), LINE // np.dtype(kind).itemsize
         return (
-            np.zeros((blocks, self.d + 2), dtype=kind),
+            aligned(blocks * -(-(self.d + 2) // lanes) * lanes, kind),
             np.zeros((LEVELS + 2, self.d + 2), dtype=kind),
             np.zeros(2 * self.d if self.sparse else 0, dtype=np.int64),
         )

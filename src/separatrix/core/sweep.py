@@ -9,9 +9,7 @@ from math import inf
 import numpy as np
 
 from separatrix.core.library import POINTER, Perceptron, Sweep, Watch, address, core
-from separatrix.core.rows import Index, Stored, Vector
-
-LINE = 64  # bytes of a line of the cache, and of the widest register
+from separatrix.core.rows import Index, Stored, Vector, aligned
 
 
 class Walker:
@@ -87,13 +85,6 @@ def sweep_all(walkers: Sequence[Walker], order: Index | None, lo: int, hi: int, 
 def reached(c: Sweep, D: int) -> float:
     """How far φ (of D entries) is from the anchor, and slack for the rounding of dot products and distances."""
     return float(core().reached(ctypes.byref(c), D))
-
-
-def aligned(size: int) -> Vector:
-    """Zeros that begin where a line of the cache does: no register of them then lies across two."""
-    room = np.zeros(size + LINE // 8)
-    first = -(room.ctypes.data // 8) % (LINE // 8)
-    return room[first : first + size]
 
 
 def _place(order: Index | None, n: int) -> int | None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.library import Local, Stepper, library
-from separatrix.core.rows import BLOCK, Stored, norm
+from separatrix.core.rows import BLOCK, Stored, aligned, norm
 from separatrix.data.memory import HeldRows
 from separatrix.data.rows import Index, Vector
 from separatrix.data.sheet import Sheet
@@ -62,7 +62,7 @@ class DirectEngine:
         self.stored = self.sheet.stored
         if self.short and self.stored.record.item == 8:
             self.stored = Stored((np.ascontiguousarray(rows.X, dtype=np.float32),), rows.d, rows.bias)
-        self.vectors = {name: np.zeros(rows.d + 1, dtype=kind) for name in VECTORS}
+        self.vectors = {name: aligned(rows.d + 1, kind) for name in VECTORS}
         self.vectors["phi"][:] = start(rows, method, theta0)
         self.total = np.zeros(rows.d + 2, dtype=kind)
         half, length = begins_half(method, self.vectors["phi"]), norm(self.vectors["phi"])
