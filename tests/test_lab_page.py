@@ -108,6 +108,16 @@ def test_caps_that_change_nothing_are_not_told():
     assert caps_on(book, quick_book(book), ["mine"]) == ""
 
 
+def test_caps_on_budgets_are_told_by_their_step_sizes():
+    caps = {"budget": 30_000, "budget_below_10": 10_000, "budget_below_1": 3_000}
+    for some, words in (
+        (caps, "budget 30,000 (10,000 for γ < 10, 3,000 for γ < 1)"),
+        ({"budget_below_1": 7}, "budget (7 for γ < 1)"),
+    ):
+        book = parse_book(MINE | {"quick": some}, "my.toml")
+        assert caps_on(book, quick_book(book), ["mine"]) == words
+
+
 def test_quick_must_be_a_table():
     with pytest.raises(ValueError, match=r"my.toml: quick must be a table such as quick = { seeds = 5 }, got 5."):
         parse_book(MINE | {"quick": 5}, "my.toml")

@@ -36,6 +36,8 @@ from separatrix.reporting.hints import did_you_mean
 from separatrix.reporting.table import Table
 from separatrix.walking.methods import TABLE, parse_method
 
+BELOW = "budget_below_"  # and a step size
+
 
 @dataclass(frozen=True)
 class Book:
@@ -162,7 +164,11 @@ def caps_on(whole: Book, quick: Book, chosen: Iterable[str]) -> str:
         if any(getattr(a, name, None) != getattr(b, name, None) for a, b in pairs)
     }
     found |= {k: quick.quick[k] for k in ("size", "width") if any(_longest(a, k) > _longest(b, k) for a, b in pairs)}
-    return ", ".join(f"{name} {cap:,}" for name, cap in found.items())
+    words = {name: f"{name} {cap:,}" for name, cap in found.items() if not name.startswith(BELOW)}
+    below = [f"{cap:,} for γ < {name.removeprefix(BELOW)}" for name, cap in found.items() if name.startswith(BELOW)]
+    if below:
+        words["budget"] = f"{words.get('budget', 'budget')} ({', '.join(below)})"
+    return ", ".join(words.values())
 
 
 def _longest(entry: Any, name: str) -> int:

@@ -50,7 +50,7 @@ svg:has(.said:hover) .said:not(:hover) { opacity: .2; }
 caption { text-align: left; font-weight: 600; padding: .2rem 0; }
 th, td { padding: .15rem .7rem; border-bottom: 1px solid var(--soft); text-align: left; vertical-align: top; }
 td:first-child { min-width: 7rem; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
 details summary { cursor: pointer; font-size: .9rem; }
 """
 # The contents follow: of all sections that cross a line near the top the innermost is marked, and those around it.
