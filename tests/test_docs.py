@@ -70,6 +70,10 @@ def test_files_of_the_package_that_a_page_names_are_there():
     assert [name for name in named if not any((home / name).exists() for home in homes)] == []
 
 
+def test_links_have_words_where_pages_are_read_as_they_are():
+    assert not [page.name for page in PAGES if "[](" in page.read_text(encoding="utf-8")]
+
+
 def test_every_page_is_in_one_table_of_contents():
     found = {DOCS / "index"}
     for page in PAGES:
