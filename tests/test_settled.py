@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
@@ -170,8 +171,23 @@ def test_of_several_problems_those_that_settled_are_named(three):
 
 @logistic
 def test_an_infinite_step_has_no_loss_that_could_settle(kind, overlapping):
-    with pytest.raises(ValueError, match=rf"{kind.__name__}: tol=0.001 needs a finite step_size"):
-        kind(step_size=np.inf, tol=1e-3).fit(*overlapping)
+    with pytest.warns(ConvergenceWarning, match="after 300 iterations") as caught:
+        clf = kind(step_size=np.inf, tol=1e-3, max_iter=300).fit(*overlapping)
+    assert clf.status_ == "max-iter" and "tol" not in str(caught[0].message)
+
+
+@logistic
+def test_a_grid_has_finite_and_infinite_steps_beside_one_tol(kind, overlapping):
+    grid = GridSearchCV(kind(tol=1e-3, max_iter=300), {"step_size": [1.0, np.inf]}, cv=2, error_score="raise")
+    with pytest.warns(ConvergenceWarning):
+        scores = grid.fit(*overlapping).cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+
+
+@logistic
+def test_the_warning_names_tol_where_it_would_end_the_walk(kind, overlapping):
+    with pytest.warns(ConvergenceWarning, match="where rows overlap, tol=1e-3 ends the walk"):
+        kind(max_iter=50).fit(*overlapping)
 
 
 @pytest.mark.parametrize("tol", [0, 0.0, 1.0, -1e-3, "1e-3", True, np.nan])

@@ -269,7 +269,11 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.certify:
             self.proof_ = one_or_all([outcome.proof for outcome in outcomes])
         if any(not outcomes[k].asked for k in short):
-            warn(type(self).__name__, self.status_.message)
+            warn(type(self).__name__, self.status_.message + self._escape())
+
+    def _escape(self) -> str:
+        """What else would end a fit on rows that overlap, for the warning."""
+        return ""
 
 
 def scores(X: Any, coef: Vector, intercept: Vector) -> Vector:

@@ -63,9 +63,11 @@ class LogisticClassifier(BatchClassifier):
 
     def _tol(self) -> float | None:
         tol = check_tol(self.tol)
-        if tol is not None and np.isinf(self.step_size):
-            raise ValueError(f"tol={tol:g} needs a finite step_size: at infinity there is no loss that could settle.")
-        return tol
+        return None if np.isinf(self.step_size) else tol  # at infinity there is no loss that could settle
+
+    def _escape(self) -> str:
+        none = self.tol is None and np.isfinite(self.step_size)
+        return "; where rows overlap, tol=1e-3 ends the walk when descent has settled" if none else ""
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Vector:

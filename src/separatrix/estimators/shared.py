@@ -71,7 +71,8 @@ tol : float or None, default=None
     The escape for rows that cannot be separated: with a number such as 1e-3 the walk also ends where descent has
     settled, that is, where since half as many iterations, and after 100 at least, the loss has not fallen by more
     than `tol` of itself, the accuracy not risen, and ‖θ‖ not grown by more than √tol of itself. That is no reason
-    to warn, and proves nothing: with large steps it may come too early. It takes a finite step size."""
+    to warn, and proves nothing: with large steps it may come too early. At
+    infinite step size, where there is no loss that could settle, it has no effect."""
 ENTRIES["coef_ … proof_"] = ATTRIBUTES
 ENTRIES["on intercept_scaling"] = """\
 The scale b of the constant column changes the path, not what can be separated. The bound on the iterations goes with
