@@ -370,3 +370,12 @@ def test_relations_of_many_columns_take_no_longer_than_their_terms():
     relations = {j: {0: 0.0} for j in range(1, d)}
     proof = Proof(Claim.INSEPARABLE, n, d, False, rows=(0, 1), weights=(1.0, 1.0), columns=(0,), relations=relations)
     assert sx.verify(proof, X, y)
+
+
+def test_files_that_are_not_there_and_labels_among_the_columns_are_told(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("g,a\nyes,1\nno,2\n", encoding="utf-8")
+    proof = tmp_path / "one.proof"
+    sx.save_proof(sx.separate(table, "g").proof, proof)
+    assert "No such file" in checked(tmp_path / "nope.proof", table)[1]
+    assert "'yes' is no number; --target names the labels" in checked(proof, table)[1]

@@ -304,3 +304,20 @@ def test_dates_are_refused_as_in_python(command, invoke, table):
     result = invoke(command, table("\n".join(dated)), "--target", "died")
     assert result.exit_code == 2
     assert "column 'day' holds dates as text, such as '2024-01-01'; turn the dates into numbers" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["separate", "margin", "solve"])
+def test_rows_left_out_for_missing_values_are_told(command, tmp_path):
+    path = tmp_path / "holes.csv"
+    path.write_text("age,dose,died\n61,,0\n47,2.5,0\n70,4.0,1\n66,5.0,1\n", encoding="utf-8")
+    done = CliRunner().invoke(app, [command, str(path), "--target", "died", "--missing", "drop"])
+    assert "note: 1 row with missing values left out" in done.stdout
+    told = CliRunner().invoke(app, ["diagnose", str(path), "--target", "died", "--missing", "drop"]).stdout
+    assert "; 1 row with missing values left out" in told
+
+
+def test_places_of_separated_rows_count_those_left_out(tmp_path):
+    path = tmp_path / "holes.csv"
+    path.write_text("a,died\n,0\n1,0\n1,1\n2,1\n2,1\n", encoding="utf-8")
+    found = sx.diagnose(path, "died", missing="drop")
+    assert found.rows.tolist() == [3, 4] and "2 of 4 (3, 4; counted from 0 among all 5 rows)" in str(found)

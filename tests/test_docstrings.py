@@ -52,7 +52,7 @@ METHODS = [
     for member, _ in inspect.getmembers(cls)
     if not member.startswith("_") and is_ours(cls, member)
 ]
-ROOMS = ["nonlinear", "plot"]  # folders, where numpydoc looks for a definition in vain
+ROOMS = ["datasets", "nonlinear", "plot"]  # folders, where numpydoc looks for a definition in vain
 PUBLIC = [*(name for name in separatrix.__all__ if name not in ROOMS), "nonlinear.solve", *METHODS]
 PUBLIC += [name for name in CLASSES if "." in name]
 # Made by us and read by users: these have attributes in the place of parameters.

@@ -23,7 +23,7 @@ GRAPH = {  # a room: those it may import; docs/_ext/rooms.py draws it
     "plot": ["data", "reporting"],
     "walking": ["core", "data", "plot", "reporting", "shards"],
     "nonlinear": ["data", "plot", "reporting", "walking"],
-    "theory": ["core", "walking"],
+    "theory": ["core", "reporting", "walking"],
     "deciding": ["certify", "core", "data", "reporting", "walking"],
     "diagnosing": ["certify", "data", "deciding", "models", "plot", "reporting"],
     "exploring": ["data", "reporting"],

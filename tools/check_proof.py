@@ -105,7 +105,7 @@ def read_csv(path, target):
             labels.append(line.pop(-1 if target is None else names.index(target)))
             for cell in line:
                 long = cell.lstrip("+-").isdigit() and (len(cell) > 18 or abs(int(cell)) > WHOLE)
-                demand(NUMBER.fullmatch(cell) and not long, f"{cell[:40]!r} is no number that float64 holds")
+                demand(NUMBER.fullmatch(cell) and not long, f"{cell[:40]!r} is no number; --target names the labels")
             rows.append(array("d", map(float, line)))
     logical = {label.lower() for label in labels} <= {"true", "false"}
     return rows, [*map(float if all(map(NUMBER.fullmatch, labels)) else str.lower if logical else str, labels)]
@@ -290,7 +290,7 @@ def main(arguments=None):
     except MemoryError:
         status, reason = 3, "memory is used up"
     except (OSError, ValueError, TypeError, LookupError, RecursionError, csv.Error) as error:
-        status, reason = 2, f"the proof or the data are damaged ({str(error)[:200]})"
+        status, reason = 2, ("" if isinstance(error, OSError) else "what was read is damaged: ") + str(error)[:200]
     print(f"{('holds', 'does not hold', 'cannot be read', 'not checked here')[status]}: {reason}.")
     return status
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from separatrix import nonlinear, plot
+    from separatrix import datasets, nonlinear, plot
     from separatrix.certify import Claim, Proof, ProofError, load_proof, save_proof, verify
     from separatrix.data.problem import Problem
     from separatrix.data.rows import ClusterError
@@ -83,6 +83,7 @@ _HOMES = {
     "Trace": "walking.trace",
     "Verdict": "deciding.separate",
     "bounds": "theory",
+    "datasets": "",  # a room
     "diagnose": "diagnosing.diagnose",
     "exp": "walking.own",
     "explore": "exploring",
@@ -101,6 +102,7 @@ _HOMES = {
     "zoo": "",  # a module
 }
 _MODULES = {  # whose names are used behind a dot
+    "datasets": "datasets",
     "nonlinear": "nonlinear",
     "plot": "plot",
     "zoo": "walking.zoo",
@@ -144,6 +146,7 @@ __all__ = [
     "Trace",
     "Verdict",
     "bounds",
+    "datasets",
     "diagnose",
     "exp",
     "explore",

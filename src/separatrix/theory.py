@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.core.definition import dots, norm
+from separatrix.reporting.keywords import hinted
 from separatrix.walking.methods import parse_method
 
 Matrix = NDArray[np.float64]
@@ -40,6 +41,7 @@ class Bounds(dict[str, float]):
         self.paper = paper
 
 
+@hinted
 def bounds(n: int, R: float, mu: float | Bracket, *, step_size: float = 1.0, power: float | None = None) -> Bounds:
     """The most iterations until each method first separates the data, from θ_0 = 0, by method name.
 

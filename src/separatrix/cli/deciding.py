@@ -201,21 +201,13 @@ def diagnose(
     """Say whether a model's estimate exists, and if not, why."""
     with plain_errors():
         check_folder(proof, "--proof")
-        from separatrix.data.files import Arrays, read, target_of
+        from separatrix.data.files import given
         from separatrix.diagnosing.afterwards import estimates_of
         from separatrix.diagnosing.diagnose import diagnose as examine
         from separatrix.diagnosing.kinds import Kind
 
         with waiting(f"reading {data}") as tell:
-            held = read(data, target=target, header=header, labels=labels)
-            X: Any
-            y: Any
-            if isinstance(held, Arrays):
-                X, y = held.X, held.y
-            elif formula is not None:
-                X, y = formula, held.columns
-            else:
-                X, y = held.columns, target_of(held, target)
+            X, y, _ = given(data, target=target, formula=formula, header=header, labels=labels)
             tell("diagnosing")
             found = examine(
                 X,
@@ -276,6 +268,8 @@ def verify(
             with waiting(f"checking {proof}"):
                 held = read(data, target=target, header=header, labels=labels)
                 X, y = (held.X, held.y) if isinstance(held, Arrays) else (held.columns, target)
+                if formula is not None:
+                    X, y = formula, X
                 holds = check(claimed, X, y)
             report_check(claimed, holds, "" if holds else "its numbers do not fit these data", json)
         with waiting(f"checking {proof}"):

@@ -41,6 +41,7 @@ from separatrix.data.columns import (
 )
 from separatrix.data.columns import is_frame as is_frame
 from separatrix.data.outcome import Outcome, check_beside, read_beside, read_outcome
+from separatrix.reporting.plain import counted
 
 ENTRIES = 2**28  # of contrasts, 2 GiB: more comes from a column that is no factor
 NOTHING: Mapping[str, Any] = {}
@@ -213,7 +214,8 @@ def _length(
     n = check_lengths([*regressors, *effects, *inside])
     m = len(outcome.columns[0].missing)
     if m != n:
-        raise ValueError(f"the frame has {n} rows but target has {m} labels.")
+        one_each = "give one label per row, or the name of their column"
+        raise ValueError(f"the frame has {n} rows but target has {counted(m, 'label')}; {one_each}.")
     for key, one in aside.items():
         check_beside(key, len(one.missing), n)
     return n

@@ -123,6 +123,10 @@ def open_files(X: Any, y: Any) -> tuple[Source, Labels]:
             if table.columns != both[0][0].columns:
                 raise ValueError(f"{path} has other columns than {paths[0]}.")
         return join([table for table, _ in both], paths), JoinedLabels([labels for _, labels in both])
+    if kinds != {".npy"} and not any(Path(path).exists() for path in paths):
+        raise ValueError(
+            f"X names files, of which there is none, such as {paths[0]!r}; rows come first, then labels: (X, y)."
+        )
     if kinds != {".npy"}:
         raise ValueError(f"{paths[0]}: rows are read in place from .npy and .parquet files; save others so first.")
     rows = join([rows_in(open_npy(path)) for path in paths], paths)

@@ -198,7 +198,10 @@ class Problem:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was noticed when a table was read: columns left out, doubled or constant."""
-        return () if self.table is None else self.table.notes
+        if self.table is None:
+            return ()
+        left_out = self.table.dropped
+        return (*([f"{counted(left_out, 'row')} with missing values left out"] if left_out else []), *self.table.notes)
 
     @property
     def fit_intercept(self) -> bool:

@@ -137,6 +137,8 @@ def _frame_for(y: Any) -> Any:
 
 def _from_file(path: Any, y: Any, timed: bool) -> tuple[Any, Any]:
     """A frame and its target, or arrays."""
+    if not isinstance(path, list | tuple) and not Path(path).exists() and isinstance(y, str) and Path(y).is_file():
+        raise FileNotFoundError(f"there is no file {path}, but one called {y}: name the data first, then the outcome.")
     if isinstance(path, list | tuple):
         raise ValueError(f"a table is read from one file, got {len(path)}; read them into one data frame first.")
     if Path(path).suffix.lower() == ".npy" and y is not None and not isinstance(y, str | int):

@@ -1,7 +1,7 @@
 """The paper's image data sets: fetched from their public sources, checked, and read from files on disk.
 
 The data folder is `data_dir`, or what the environment variable SEPARATRIX_DATA names, or else the user's cache folder;
-nothing else is searched, and only `fetch` downloads. What is read there, the first of each line that is there:
+nothing else is searched, and only `fetch` downloads. What is read there, the first of each line that is there::
 
     mnist/, fashion-mnist/   train-images-idx3-ubyte.gz, or without .gz; so too train-labels-idx1-ubyte, t10k-…     IDX
     cifar-10/   cifar-10-binary.tar.gz, cifar-10-batches-bin/data_batch_1.bin …, data_batch_1.bin …,

@@ -41,6 +41,8 @@ class Budget:
     @classmethod
     def within(cls, time_limit: float | None, *, exact: bool = False) -> Self:
         """So many seconds from now, or as long as it takes; `exact` insists on the bits."""
+        if not isinstance(exact, bool):
+            raise ValueError(f"exact must be True or False, got {exact!r}.")
         deadline = None if time_limit is None else time.perf_counter() + time_limit
         return cls(deadline, exact, exact=cls.last) if exact else cls(deadline)
 

@@ -19,7 +19,7 @@ from separatrix.diagnosing.afterwards import bound_of, firth_of, fitted_of, inte
 from separatrix.diagnosing.kinds import IN_WORDS, MESSAGES, PLAIN, Basis, Kind, Pair
 from separatrix.plot import coefficients, estimates
 from separatrix.reporting.hints import install
-from separatrix.reporting.plain import LINE, LONG, plain
+from separatrix.reporting.plain import LINE, LONG, counted, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -302,13 +302,14 @@ class Diagnosis:
         if self.model not in PLAIN or (self.assumed and self.model != "logit"):
             lines.append(f"model: {self.model}" + (f", because {self.assumed}" if self.assumed else ""))
         if self.dropped:
-            lines[1] += f"; {self.dropped} rows with missing values left out"
+            lines[1] += f"; {counted(self.dropped, 'row')} with missing values left out"
         return lines + [f"note: {note}" for note in self.notes]
 
     def _remarks(self) -> list[str]:
         lines = []
         if 0 < len(self.rows) < self.n:
-            which = f"{some(self.rows)}; counted from 0" if self.index is None else some(self.index)
+            among = f" among all {self.n + self.dropped:,} rows" if self.dropped else ""
+            which = f"{some(self.rows)}; counted from 0{among}" if self.index is None else some(self.index)
             what = "separated observations" if speaks_of_observations(self.model) else "rows on the separated side"
             lines.append(f"{what}: {len(self.rows)} of {self.n} ({which})")
         lines += list(self.facts[: SHOWN // 3])

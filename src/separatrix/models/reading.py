@@ -182,7 +182,7 @@ def _numbers(design: Design, name: str, otherwise: Vector) -> Vector:
         return otherwise
     values = np.asarray(design.beside[name])
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be numbers, got {label(values[0])!r}.")
+        raise ValueError(f"the column of {name} must have numbers, got {label(values[0])!r}.")
     values = values.astype(np.float64)
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite, got {float(values[~np.isfinite(values)][0])}.")

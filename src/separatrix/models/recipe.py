@@ -111,8 +111,14 @@ class Recipe:
             raise ValueError(f"the proof was made with values for {', '.join(missing)}; give them again.")
         known = {name: column for name, column in self.beside.items() if column}
         if self.formula is not None:
-            frame = y if is_formula(data, y) else data  # the formula that counts is the proof's own
+            asked, frame = (data, y) if is_formula(data, y) else (None, data)
+            if asked is not None and "".join(asked.split()) != "".join(self.formula.split()):
+                raise ValueError(f"the proof is about {self.formula!r}, not about {asked!r}; leave the formula out.")
+            if asked is None and isinstance(y, str) and y != self.formula.partition("~")[0].strip():
+                raise ValueError(f"the proof is about {self.formula!r}, which names the outcome; leave out {y!r}.")
             return self.read(self.formula, frame, {**known, **beside})
+        if isinstance(y, str) and isinstance(self.outcome, str) and y != self.outcome:
+            raise ValueError(f"the proof is about the outcome {self.outcome!r}, and not about {y!r}; leave it out.")
         if y is None:
             y = list(self.outcome) if isinstance(self.outcome, tuple) else self.outcome
         return self.read(data, y, {**known, **beside})
