@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import separatrix as sx
 from separatrix.data.frames import Design, Term, design, is_frame
 from separatrix.reporting.hints import install
 
@@ -574,3 +575,27 @@ def test_the_rule_for_the_reference_agrees_with_counting_by_hand():
         for k in levels:
             if k != reference:
                 assert column(made, f"f[{k}] (vs {reference})") == [float(g == k) for g in f]
+
+
+def test_one_cell_that_is_no_number_is_named_in_small_tables_too():
+    frame = {"age": ["61", "47", "12kg", "66", "58"], "died": ["no", "yes", "yes", "no", "yes"]}
+    (note,) = sx.diagnose(frame, "died").notes
+    assert note.startswith("'age' was read as text because of '12kg'; its other values are all numbers: put that right")
+
+
+def test_labels_that_differ_in_capitals_or_spaces_are_told():
+    for odd in ("Yes", " yes", "YES "):
+        frame = {"age": [61, 47, 70, 66, 58], "died": ["no", "yes", odd, "no", "yes"]}
+        notes = sx.diagnose(frame, "died", model="multinomial").notes
+        assert any("'died' has " in note and "which may be one label: then spell them alike." in note for note in notes)
+    assert not any("one label" in note for note in sx.diagnose({"a": [1, 2, 3], "y": ["a", "b", "a"]}, "y").notes)
+
+
+@pytest.mark.parametrize("reference", ["north", "icu"])
+def test_a_level_with_one_outcome_is_a_fact_whichever_is_the_reference(reference):
+    frame = {
+        "ward": ["north", "north", "south", "south", "icu", "icu"],
+        "died": ["no", "yes", "no", "yes", "yes", "yes"],
+    }
+    found = sx.diagnose(frame, "died", reference={"ward": reference})
+    assert found.facts == ("ward = icu: all 2 rows have died = yes",)

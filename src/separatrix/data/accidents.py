@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from separatrix.data.columns import Column, dates
 
 FEW = 10  # rows below which a different value in each is no news, and values that a number of few values has
+SEVERAL = 3  # levels, beyond which a single one that is no number is told
 NEARLY = 0.9  # of the rows: with more levels than that a column tells rows apart rather than groups
 DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T]\d{1,2}:.*)?|\d{1,2}([-/.])\d{1,2}\3\d{4}([ T]\d{1,2}:.*)?")
 
@@ -42,7 +43,7 @@ def left_out(name: str, levels: list[Any], n: int) -> str:
         )
     if len(odd) <= len(levels) // 10:
         why = f"was read as text because of {odd[0]!r}, {seen} and is left out"
-        return f"{name!r} {why}; its other values are nearly all numbers."
+        return f"{name!r} {why}; its other values are nearly all numbers: put that right, and it is a number."
     return f"{name!r} {seen}, like an identifier, and is left out; name it in keep= to use it."
 
 
@@ -51,8 +52,19 @@ def factor_notes(name: str, levels: list[Any]) -> list[str]:
     odd = _odd(levels)
     if not odd:
         return [f"{name!r} holds numbers as text and was treated as text levels; convert it if it is a number."]
-    if len(levels) >= FEW and len(odd) <= len(levels) // 10:
-        return [f"{name!r} was read as text because of {odd[0]!r}; its other values are nearly all numbers."]
+    if len(levels) > SEVERAL and len(odd) <= max(1, len(levels) // 10):
+        why = f"{name!r} was read as text because of {odd[0]!r}; its other values are"
+        return [f"{why} {'' if len(odd) == 1 else 'nearly '}all numbers: put that right, and it is a number."]
+    return []
+
+
+def spellings(target: str, labels: Sequence[Any]) -> list[str]:
+    """Labels of an outcome that may be one: they differ in capitals or spaces alone."""
+    seen: dict[str, Any] = {}
+    for label in labels:
+        other = seen.setdefault(" ".join(str(label).lower().split()), label)
+        if other is not label:
+            return [f"{target!r} has {other!r} and {label!r}, which may be one label: then spell them alike."]
     return []
 
 

@@ -48,7 +48,10 @@ def explain(kind: Kind, columns: Mapping[str, str], reading: Reading) -> tuple[s
         return ()
     codes, words = outcomes(reading)
     facts = []
+    others: dict[str, NDArray[np.bool_]] = {}  # by factor: rows of its reference level
     for x, term in zip(model.X.T, reading.design.terms, strict=True):
+        if term.reference is not None:
+            others[term.column] = others.get(term.column, np.ones(len(x), dtype=bool)) & (x == 0)
         own = [term.name]
         if model.family == "multinomial":
             own = [in_class(term.name, c, model.classes[0]) for c in model.classes[1:]]
@@ -61,6 +64,10 @@ def explain(kind: Kind, columns: Mapping[str, str], reading: Reading) -> tuple[s
                 facts += _one_outcome(codes[x == value], words, f"{term.name} is {value}")
         elif model.family == "binary":
             facts += _threshold(x[codes == 0], x[codes == 1], term.name, reading.target, reading.classes)
+    against = {term.column: term.reference for term in reading.design.terms}
+    for factor, rows in others.items():
+        if rows.any():
+            facts += _one_outcome(codes[rows], words, f"{factor} = {against[factor]}")
     return tuple(facts)
 
 

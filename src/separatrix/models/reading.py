@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.data.accidents import spellings
 from separatrix.data.frames import Design
 from separatrix.data.labels import label, read_labels
 from separatrix.data.memory import HeldRows, hold
@@ -97,7 +98,7 @@ def read_model(design: Design, name: str | None, *, fit_intercept: bool = True) 
         notes.append(f"{int((~part).sum())} rows of weight 0 left out.")
     y, classes, more = OUTCOMES[family](design, name)
     keep = more.pop("keep", None)
-    notes += more.pop("notes", [])
+    notes += [*more.pop("notes", []), *spellings(design.target, [label(c) for c in classes])]
     constant = FAMILIES[family].constant and fit_intercept
     model = Model(
         name=name,
@@ -182,7 +183,7 @@ def _numbers(design: Design, name: str, otherwise: Vector) -> Vector:
         return otherwise
     values = np.asarray(design.beside[name])
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"the column of {name} must have numbers, got {label(values[0])!r}.")
+        raise ValueError(f"{name} must be numbers, got {label(values[0])!r}.")
     values = values.astype(np.float64)
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite, got {float(values[~np.isfinite(values)][0])}.")
