@@ -321,3 +321,11 @@ def test_places_of_separated_rows_count_those_left_out(tmp_path):
     path.write_text("a,died\n,0\n1,0\n1,1\n2,1\n2,1\n", encoding="utf-8")
     found = sx.diagnose(path, "died", missing="drop")
     assert found.rows.tolist() == [3, 4] and "2 of 4 (3, 4; counted from 0 among all 5 rows)" in str(found)
+
+
+def test_advice_speaks_of_commands_in_json_too(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,y\n-1,no\n0,no\n0,yes\n1,yes\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["diagnose", str(path), "--target", "y", "--json"])
+    advice = json.loads(done.stdout)["advice"]
+    assert "--estimates" in advice and "reduced()" not in advice

@@ -28,6 +28,7 @@ from separatrix.cli.console import (
     open_data,
     plain_errors,
     show,
+    spelled,
     told,
     waiting,
 )
@@ -228,6 +229,7 @@ def diagnose(
                 verbose=True,
             )
             text, answer = str(found), found.to_dict()
+            answer["advice"] = spelled(answer["advice"])
             if estimates:
                 tell("estimating")
                 more, answer["estimates"] = estimates_of(found)
