@@ -105,17 +105,31 @@ def test_quick_on_one_line_is_said_on_one_line(tmp_path, monkeypatch):
 
 def test_caps_that_change_nothing_are_not_told():
     book = parse_book(MINE | {"quick": {"seeds": 2, "budget": 10**9, "size": 5}}, "my.toml")
-    assert caps_on(book, quick_book(book), ["mine"]) == ""
+    assert caps_on(book, ["mine"]) == ""
 
 
 def test_caps_on_budgets_are_told_by_their_step_sizes():
     caps = {"budget": 30_000, "budget_below_10": 10_000, "budget_below_1": 3_000}
-    for some, words in (
-        (caps, "budget 30,000 (10,000 for γ < 10, 3,000 for γ < 1)"),
-        ({"budget_below_1": 7}, "budget (7 for γ < 1)"),
+    for step_sizes, some, words in (
+        ([0.1, 1, 100], caps, "budget 30,000 (10,000 for γ < 10, 3,000 for γ < 1)"),
+        ([1, 100], caps, "budget 30,000 (10,000 for γ < 10)"),
+        ([0.1, 1, 100], {"budget_below_1": 7}, "budget (7 for γ < 1)"),
     ):
-        book = parse_book(MINE | {"quick": some}, "my.toml")
-        assert caps_on(book, quick_book(book), ["mine"]) == words
+        mine = MINE["mine"] | {"panels": [PANEL | {"step_sizes": step_sizes}]}
+        book = parse_book(MINE | {"quick": some, "mine": mine}, "my.toml")
+        assert caps_on(book, ["mine"]) == words
+
+
+@pytest.mark.parametrize(
+    ("what", "found", "words"),
+    [
+        ("figure-6", (), "budget 30,000"),  # of the digits all rows, and curves have no iterations of their own
+        ("figure-6", IMAGES, "rows 1,000, budget 30,000"),
+        ("table-1-a", IMAGES, ""),
+    ],
+)
+def test_only_caps_that_make_the_work_smaller_are_told(what, found, words):
+    assert caps_on(paper_book(), [what], found) == words
 
 
 def test_quick_must_be_a_table():
