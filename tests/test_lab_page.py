@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from math import inf
 from xml.etree import ElementTree
@@ -130,6 +131,27 @@ def test_caps_on_budgets_are_told_by_their_step_sizes():
 )
 def test_only_caps_that_make_the_work_smaller_are_told(what, found, words):
     assert caps_on(paper_book(), [what], found) == words
+
+
+def test_step_sizes_of_ones_own_are_told_beside_the_papers(tmp_path, monkeypatch):
+    monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
+    words = ["reproduce", "figure-3", "--step-size", "30", "--step-size", "inf", "--jobs", "1", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    said = (
+        "in place of the paper's step sizes (0.001, 0.01, 0.1, 1, 10 and 100) run those of --step-size (30 and ∞); "
+        "claims are held against these alone."
+    )
+    assert said in done.output.splitlines()
+    assert "the quick profile caps budget 30,000; --profile paper has none." in done.output.splitlines()
+    assert said in (tmp_path / "report.md").read_text(encoding="utf-8")
+    page = html.unescape((tmp_path / "index.html").read_text(encoding="utf-8"))
+    assert f'<p class="warn">I{said[1:]}</p>' in page
+
+
+def test_step_sizes_that_are_the_experiments_own_need_no_word():
+    assert parse_book(MINE, "my.toml").stepping(["mine"], [100.0, 1.0]).stepped == ""
+    assert "--step-size (2);" in parse_book(MINE, "my.toml").stepping(["mine"], [2.0]).stepped
 
 
 def test_quick_must_be_a_table():

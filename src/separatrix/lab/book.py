@@ -33,8 +33,9 @@ from separatrix.lab.spec import (
     Ratio,
     entries_of_book,
 )
+from separatrix.lab.titles import listed
 from separatrix.reporting.hints import did_you_mean
-from separatrix.reporting.table import Table
+from separatrix.reporting.table import Table, cell
 from separatrix.walking.methods import TABLE, parse_method
 
 BELOW = "budget_below_"  # and a step size
@@ -45,6 +46,7 @@ class Book:
     """All entries of a file: data by name, experiments by id, the caps of the quick profile, the report's title.
 
     own : whether it is a file of one's own
+    stepped : the sentence on the step sizes that a reader put in place of its own, empty where none did
     """
 
     data: Mapping[str, DataEntry]
@@ -52,6 +54,7 @@ class Book:
     quick: Mapping[str, int] = field(default_factory=dict)
     title: str = "Experiments"
     own: bool = False
+    stepped: str = ""
 
     def chosen(self, wanted: Iterable[str]) -> list[Experiment]:
         """The experiments of these ids; "all" is every one, and "figure-1" or "table" picks by the first words too."""
@@ -69,15 +72,23 @@ class Book:
         """The same with these step sizes in place of those of the experiments of curves of these ids."""
         if bad := [gamma for gamma in step_sizes if not gamma > 0]:
             raise ValueError(f"step_size must be a positive number, or inf, got {bad[0]:g}.")
-        sizes, changed = tuple(sorted(set(step_sizes))), {}
+        sizes, before = tuple(sorted(set(step_sizes))), set[float]()
+        changed: dict[str, Experiment] = {}
         for e in self.chosen(wanted):
             if not any(gamma < inf for panel in e.panels for _, gamma in panel.runs()):
                 raise ValueError(
                     f"step_size is for experiments of curves by step size, such as figure-3, got {e.id}; in a TOML "
                     "file of your own each experiment names its own."
                 )
+            before |= {gamma for panel in e.panels for method, gamma in panel.runs() if TABLE[method][0]}
             changed[e.id] = replace(e, panels=tuple(replace(panel, step_sizes=sizes) for panel in e.panels))
-        return replace(self, experiments={**self.experiments, **changed})
+        ours, theirs = (listed([cell(gamma) for gamma in gammas]) for gammas in (sizes, sorted(before)))
+        stepped = (
+            f"in place of the {'file' if self.own else 'paper'}'s step sizes ({theirs}) run those of --step-size "
+            f"({ours}); claims are held against these alone."
+        )
+        experiments = {**self.experiments, **changed}
+        return replace(self, experiments=experiments, stepped=stepped if set(sizes) != before else "")
 
     def contents(self) -> Table:
         """Its experiments by id."""

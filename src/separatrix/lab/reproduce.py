@@ -133,7 +133,7 @@ def reproduce(
         "Python": facts["python"],
         **{name: version for name, version in facts["packages"].items() if version},
     }
-    notes = tuple(notes_on(pieces, caps, book.own))
+    notes = tuple(notes_on(pieces, book.stepped, caps, book.own))
     report = Report(out / "index.html", pieces, proven, failures, time.perf_counter() - began, notes)
     write_whole(out / "report.md", markdown(report.notes, pieces, proven, shown, title).encode())
     opening = [*((note, "warn") for note in report.notes), *((failure, "fail") for failure in failures)]
