@@ -12,10 +12,13 @@ import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
+from browsing import needs_browser
 from separatrix.cli import app
 from separatrix.lab.book import caps_on, paper_book, parse_book, quick_book
 from separatrix.lab.figures import inline, legend_below, saved
 from separatrix.lab.kinds import curves
+from separatrix.lab.pieces import Piece
+from separatrix.lab.report_page import page
 from separatrix.lab.reproduce import reproduce
 from separatrix.lab.samples import at_hand
 from separatrix.lab.spec import IMAGES, Experiment
@@ -145,8 +148,8 @@ def test_step_sizes_of_ones_own_are_told_beside_the_papers(tmp_path, monkeypatch
     assert said in done.output.splitlines()
     assert "the quick profile caps budget 30,000; --profile paper has none." in done.output.splitlines()
     assert said in (tmp_path / "report.md").read_text(encoding="utf-8")
-    page = html.unescape((tmp_path / "index.html").read_text(encoding="utf-8"))
-    assert f'<p class="warn">I{said[1:]}</p>' in page
+    text = html.unescape((tmp_path / "index.html").read_text(encoding="utf-8"))
+    assert f'<p class="warn">I{said[1:]}</p>' in text
 
 
 def test_step_sizes_that_are_the_experiments_own_need_no_word():
@@ -183,6 +186,26 @@ def test_what_a_figure_draws_says_what_it_is():
     assert sorted(titles) == sorted(["LR+GD, γ = 1", "LR+GD, γ = 100", *ends])
     assert set(re.findall(r'id="(\w+)', drawn)) == {"fig"}
     assert "<!--" not in drawn and "<style" not in drawn
+
+
+@needs_browser
+@pytest.mark.parametrize("across", [2, 3])  # panels side by side; three fill the column as they are
+@pytest.mark.parametrize("window", [390, 1280, 1920])
+def test_a_larger_figure_fills_the_column_or_is_a_quarter_above_its_own_size(browser, tmp_path, across, window):
+    figure = curves.draw([curves.Chart("rows", "loss", [line(1.0, [0.7, 0.5, 0.2])])] * across)
+    piece = Piece(Experiment(id="a", kind="curves", title="a"), (), {"": figure}, {})
+    text = page([], [piece], {"a": [inline(figure, "a-0", "a")]}, [], {}, "t")
+    (tmp_path / "index.html").write_text(text, encoding="utf-8")
+    shown = browser.new_page(viewport={"width": window, "height": 800})
+    shown.goto((tmp_path / "index.html").as_uri())
+    widths = "() => ['figure', 'figure svg'].map((one) => document.querySelector(one).getBoundingClientRect().width)"
+    column, before = shown.evaluate(widths)
+    shown.get_by_label("larger").check()
+    _, after = shown.evaluate(widths)
+    assert before <= column and after > before
+    assert after == pytest.approx(max(column, 1.25 * 96 * figure.get_figwidth()), abs=2)
+    assert shown.evaluate("document.documentElement.scrollWidth") == window  # the rest is in its own scroller
+    shown.close()
 
 
 def test_a_loss_of_zero_at_the_end_leaves_the_picture_whole():
