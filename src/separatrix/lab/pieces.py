@@ -72,7 +72,7 @@ def joined(name: str, key: str) -> str:
 
 
 def notes_on(pieces: Sequence[Piece], stepped: str = "", caps: str = "", own: bool = False) -> list[str]:
-    """What stands in for what, and what the quick profile made smaller; one sentence each.
+    """What stands in for what, what the quick profile made smaller, why nothing is shown; one sentence each.
 
     `stepped` is the book's sentence on step sizes; `own` says whether caps can be set in a file of the reader's.
     """
@@ -90,4 +90,5 @@ def notes_on(pieces: Sequence[Piece], stepped: str = "", caps: str = "", own: bo
     if caps:
         way = "[quick] in the file sets other caps, " if own else ""
         found.append(f"the quick profile caps {caps}; {way}--profile paper has none.")
-    return found
+    nothing = (words for piece in pieces if not piece.pictures and not piece.tables for words in piece.sentences)
+    return [*found, *dict.fromkeys(nothing)]

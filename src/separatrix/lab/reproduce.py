@@ -41,7 +41,7 @@ class Report:
     theorems: tuple[Table, ...]
     failures: tuple[str, ...]
     seconds: float
-    notes: tuple[str, ...] = ()  # what stands in for what
+    notes: tuple[str, ...] = ()  # those of `notes_on`
 
     @property
     def exact(self) -> int:
