@@ -94,6 +94,25 @@ def test_the_limit_is_alike_in_counts_and_in_accuracy():
     assert told.startswith("Against") and "300 and 100 iterations, +200.0 %" in told and "0.6 in the median" in told
 
 
+@pytest.mark.parametrize(
+    ("check", "step_sizes", "said"),
+    [
+        ("limit", [inf], "it is about the largest finite step size, and there is none here."),
+        ("step-sizes", [inf], "it is about pairs of finite step sizes, and there is none here."),
+        ("step-sizes", [30, inf], "it is about pairs of finite step sizes, and the only one here is γ = 30."),
+    ],
+)
+def test_step_sizes_that_leave_nothing_to_compare_are_neither_for_nor_against(tmp_path, check, step_sizes, said):
+    panels = [{"data": "d", "methods": ["lr-gd", "batch-perceptron"], "step_sizes": step_sizes}]
+    piece = shown(tmp_path, kind="curves", panels=panels, check=check)
+    assert piece.sentences == (f"Neither for nor against the claim: {said}",)
+
+
+def test_losses_of_runs_that_separate_at_once_are_neither_higher_nor_lower():
+    runs = [(gamma, run(1, True, t=[0, 1], loss=[1, 0], grad_norm=[1, 0])) for gamma in (1.0, 10.0)]
+    assert "neither for nor against the claim" in evidence.larger_is_higher(runs)
+
+
 def test_every_figure_of_the_paper_has_its_claim_checked():
     for experiment in paper_book().experiments.values():
         if experiment.kind == "curves":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from math import inf
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import separatrix as sx
+from separatrix.cli import app
 from separatrix.lab.book import our_book, parse_book
 from separatrix.lab.kinds import network_growth, networks
 from separatrix.lab.kinds.network_growth import Line
@@ -117,9 +120,18 @@ def test_without_pytorch_the_report_is_made_and_says_what_is_left_out(tmp_path, 
     report = reproduce(book(), ["all"], profile="paper", out=tmp_path, workers=1)
     assert not report.failures
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert text.count("PyTorch is not installed") >= 3
+    assert text.count("PyTorch is not installed") == 4  # of each experiment, and once above all
+    assert not report.tables and [note.split(",")[0] for note in report.notes] == ["PyTorch is not installed"]
     assert "[torch]'" in text
     assert not (tmp_path / "runs").exists()
+
+
+def test_without_pytorch_the_command_says_so_on_one_line(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = CliRunner().invoke(app, ["reproduce", "beyond", "networks-steps", "--jobs", "1", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    (said,) = (line for line in done.output.splitlines() if "PyTorch" in line)
+    assert said.endswith("and run this again.") and "[torch]'" in said
 
 
 @pytest.mark.skipif(not networks.torch_installed(), reason="PyTorch is not installed: networks are its extra [torch]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from math import inf
 from xml.etree import ElementTree
@@ -11,10 +12,13 @@ import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
+from browsing import needs_browser
 from separatrix.cli import app
 from separatrix.lab.book import caps_on, paper_book, parse_book, quick_book
 from separatrix.lab.figures import inline, legend_below, saved
 from separatrix.lab.kinds import curves
+from separatrix.lab.pieces import Piece
+from separatrix.lab.report_page import page
 from separatrix.lab.reproduce import reproduce
 from separatrix.lab.samples import at_hand
 from separatrix.lab.spec import IMAGES, Experiment
@@ -105,17 +109,52 @@ def test_quick_on_one_line_is_said_on_one_line(tmp_path, monkeypatch):
 
 def test_caps_that_change_nothing_are_not_told():
     book = parse_book(MINE | {"quick": {"seeds": 2, "budget": 10**9, "size": 5}}, "my.toml")
-    assert caps_on(book, quick_book(book), ["mine"]) == ""
+    assert caps_on(book, ["mine"]) == ""
 
 
 def test_caps_on_budgets_are_told_by_their_step_sizes():
     caps = {"budget": 30_000, "budget_below_10": 10_000, "budget_below_1": 3_000}
-    for some, words in (
-        (caps, "budget 30,000 (10,000 for γ < 10, 3,000 for γ < 1)"),
-        ({"budget_below_1": 7}, "budget (7 for γ < 1)"),
+    for step_sizes, some, words in (
+        ([0.1, 1, 100], caps, "budget 30,000 (10,000 for γ < 10, 3,000 for γ < 1)"),
+        ([1, 100], caps, "budget 30,000 (10,000 for γ < 10)"),
+        ([0.1, 1, 100], {"budget_below_1": 7}, "budget (7 for γ < 1)"),
     ):
-        book = parse_book(MINE | {"quick": some}, "my.toml")
-        assert caps_on(book, quick_book(book), ["mine"]) == words
+        mine = MINE["mine"] | {"panels": [PANEL | {"step_sizes": step_sizes}]}
+        book = parse_book(MINE | {"quick": some, "mine": mine}, "my.toml")
+        assert caps_on(book, ["mine"]) == words
+
+
+@pytest.mark.parametrize(
+    ("what", "found", "words"),
+    [
+        ("figure-6", (), "budget 30,000"),  # of the digits all rows, and curves have no iterations of their own
+        ("figure-6", IMAGES, "rows 1,000, budget 30,000"),
+        ("table-1-a", IMAGES, ""),
+    ],
+)
+def test_only_caps_that_make_the_work_smaller_are_told(what, found, words):
+    assert caps_on(paper_book(), [what], found) == words
+
+
+def test_step_sizes_of_ones_own_are_told_beside_the_papers(tmp_path, monkeypatch):
+    monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
+    words = ["reproduce", "figure-3", "--step-size", "30", "--step-size", "inf", "--jobs", "1", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    said = (
+        "in place of the paper's step sizes (0.001, 0.01, 0.1, 1, 10 and 100) run those of --step-size (30 and ∞); "
+        "claims are held against these alone."
+    )
+    assert said in done.output.splitlines()
+    assert "the quick profile caps budget 30,000; --profile paper has none." in done.output.splitlines()
+    assert said in (tmp_path / "report.md").read_text(encoding="utf-8")
+    text = html.unescape((tmp_path / "index.html").read_text(encoding="utf-8"))
+    assert f'<p class="warn">I{said[1:]}</p>' in text
+
+
+def test_step_sizes_that_are_the_experiments_own_need_no_word():
+    assert parse_book(MINE, "my.toml").stepping(["mine"], [100.0, 1.0]).stepped == ""
+    assert "--step-size (2);" in parse_book(MINE, "my.toml").stepping(["mine"], [2.0]).stepped
 
 
 def test_quick_must_be_a_table():
@@ -147,6 +186,26 @@ def test_what_a_figure_draws_says_what_it_is():
     assert sorted(titles) == sorted(["LR+GD, γ = 1", "LR+GD, γ = 100", *ends])
     assert set(re.findall(r'id="(\w+)', drawn)) == {"fig"}
     assert "<!--" not in drawn and "<style" not in drawn
+
+
+@needs_browser
+@pytest.mark.parametrize("across", [2, 3])  # panels side by side; three fill the column as they are
+@pytest.mark.parametrize("window", [390, 1280, 1920])
+def test_a_larger_figure_fills_the_column_or_is_a_quarter_above_its_own_size(browser, tmp_path, across, window):
+    figure = curves.draw([curves.Chart("rows", "loss", [line(1.0, [0.7, 0.5, 0.2])])] * across)
+    piece = Piece(Experiment(id="a", kind="curves", title="a"), (), {"": figure}, {})
+    text = page([], [piece], {"a": [inline(figure, "a-0", "a")]}, [], {}, "t")
+    (tmp_path / "index.html").write_text(text, encoding="utf-8")
+    shown = browser.new_page(viewport={"width": window, "height": 800})
+    shown.goto((tmp_path / "index.html").as_uri())
+    widths = "() => ['figure', 'figure svg'].map((one) => document.querySelector(one).getBoundingClientRect().width)"
+    column, before = shown.evaluate(widths)
+    shown.get_by_label("larger").check()
+    _, after = shown.evaluate(widths)
+    assert before <= column and after > before
+    assert after == pytest.approx(max(column, 1.25 * 96 * figure.get_figwidth()), abs=2)
+    assert shown.evaluate("document.documentElement.scrollWidth") == window  # the rest is in its own scroller
+    shown.close()
 
 
 def test_a_loss_of_zero_at_the_end_leaves_the_picture_whole():

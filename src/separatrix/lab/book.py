@@ -7,7 +7,7 @@ paper's. `[quick]` caps rows, budgets, seeds and other whole numbers of that pro
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from math import inf, isfinite
 from pathlib import Path
@@ -15,8 +15,9 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from separatrix.datasets.rows import SCALES
-from separatrix.lab.kinds import KINDS
+from separatrix.lab.kinds import KINDS, jobs_of
 from separatrix.lab.kinds.networks import MODELS
+from separatrix.lab.samples import at_hand
 from separatrix.lab.spec import (
     CHECKS,
     COLUMNS,
@@ -32,8 +33,9 @@ from separatrix.lab.spec import (
     Ratio,
     entries_of_book,
 )
+from separatrix.lab.titles import listed
 from separatrix.reporting.hints import did_you_mean
-from separatrix.reporting.table import Table
+from separatrix.reporting.table import Table, cell
 from separatrix.walking.methods import TABLE, parse_method
 
 BELOW = "budget_below_"  # and a step size
@@ -41,12 +43,18 @@ BELOW = "budget_below_"  # and a step size
 
 @dataclass(frozen=True)
 class Book:
-    """All entries of a file: data by name, experiments by id, the caps of the quick profile, the report's title."""
+    """All entries of a file: data by name, experiments by id, the caps of the quick profile, the report's title.
+
+    own : whether it is a file of one's own
+    stepped : the sentence on the step sizes that a reader put in place of its own, empty where none did
+    """
 
     data: Mapping[str, DataEntry]
     experiments: Mapping[str, Experiment]
     quick: Mapping[str, int] = field(default_factory=dict)
     title: str = "Experiments"
+    own: bool = False
+    stepped: str = ""
 
     def chosen(self, wanted: Iterable[str]) -> list[Experiment]:
         """The experiments of these ids; "all" is every one, and "figure-1" or "table" picks by the first words too."""
@@ -64,15 +72,23 @@ class Book:
         """The same with these step sizes in place of those of the experiments of curves of these ids."""
         if bad := [gamma for gamma in step_sizes if not gamma > 0]:
             raise ValueError(f"step_size must be a positive number, or inf, got {bad[0]:g}.")
-        sizes, changed = tuple(sorted(set(step_sizes))), {}
+        sizes, before = tuple(sorted(set(step_sizes))), set[float]()
+        changed: dict[str, Experiment] = {}
         for e in self.chosen(wanted):
             if not any(gamma < inf for panel in e.panels for _, gamma in panel.runs()):
                 raise ValueError(
                     f"step_size is for experiments of curves by step size, such as figure-3, got {e.id}; in a TOML "
                     "file of your own each experiment names its own."
                 )
+            before |= {gamma for panel in e.panels for method, gamma in panel.runs() if TABLE[method][0]}
             changed[e.id] = replace(e, panels=tuple(replace(panel, step_sizes=sizes) for panel in e.panels))
-        return replace(self, experiments={**self.experiments, **changed})
+        ours, theirs = (listed([cell(gamma) for gamma in gammas]) for gammas in (sizes, sorted(before)))
+        stepped = (
+            f"in place of the {'file' if self.own else 'paper'}'s step sizes ({theirs}) run those of --step-size "
+            f"({ours}); claims are held against these alone."
+        )
+        experiments = {**self.experiments, **changed}
+        return replace(self, experiments=experiments, stepped=stepped if set(sizes) != before else "")
 
     def contents(self) -> Table:
         """Its experiments by id."""
@@ -97,7 +113,7 @@ def read_book(path: Path) -> Book:
         raise FileNotFoundError(f"there is no file {path}; check the path.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is no TOML file: {error}.") from None
-    return parse_book(entries, str(path), paper_book())
+    return replace(parse_book(entries, str(path), paper_book()), own=True)
 
 
 def parse_book(entries: Mapping[str, Any], where: str, beside: Book | None = None) -> Book:
@@ -151,28 +167,32 @@ def quick_book(book: Book) -> Book:
         )
         for key, e in book.experiments.items()
     }
-    return Book(data, experiments, caps, book.title)
+    return replace(book, data=data, experiments=experiments)
 
 
-def caps_on(whole: Book, quick: Book, chosen: Iterable[str]) -> str:
-    """What the quick profile made smaller in these experiments and their data, one line; nothing where nothing was."""
-    pairs: list[tuple[Any, Any]] = [(whole.experiments[key], quick.experiments[key]) for key in chosen]
-    pairs += [(whole.data[name], quick.data[name]) for name in {n for e, _ in pairs for n in e.names()}]
-    found = {
+def caps_on(book: Book, chosen: Collection[str], found: Collection[str] = IMAGES) -> str:
+    """Which caps of the quick profile make the work of these experiments smaller, one line; nothing where none does.
+
+    `found` are the image data sets that are here; where the digits stand in, a cap on rows may change nothing.
+    """
+    full = _work(book, chosen, found)
+    smaller = {
         name: cap
-        for name, cap in quick.quick.items()
-        if any(getattr(a, name, None) != getattr(b, name, None) for a, b in pairs)
+        for name, cap in book.quick.items()
+        if name != "reads" and _work(quick_book(replace(book, quick={name: cap})), chosen, found) != full
     }
-    found |= {k: quick.quick[k] for k in ("size", "width") if any(_longest(a, k) > _longest(b, k) for a, b in pairs)}
-    words = {name: f"{name} {cap:,}" for name, cap in found.items() if not name.startswith(BELOW)}
-    below = [f"{cap:,} for γ < {name.removeprefix(BELOW)}" for name, cap in found.items() if name.startswith(BELOW)]
+    words = {name: f"{name} {cap:,}" for name, cap in smaller.items() if not name.startswith(BELOW)}
+    below = [f"{cap:,} for γ < {name.removeprefix(BELOW)}" for name, cap in smaller.items() if name.startswith(BELOW)]
     if below:
         words["budget"] = f"{words.get('budget', 'budget')} ({', '.join(below)})"
     return ", ".join(words.values())
 
 
-def _longest(entry: Any, name: str) -> int:
-    return max(getattr(entry, f"{name}s", ()), default=0)
+def _work(book: Book, chosen: Iterable[str], found: Collection[str]) -> list[Hashable]:
+    """What of the jobs of these experiments a cap may change."""
+    data = {name: at_hand(entry, found) if entry.source in IMAGES else entry for name, entry in book.data.items()}
+    jobs = (job for key in chosen for job in jobs_of(book.experiments[key], data))
+    return [(job.data.rows, job.seed, job.method, job.step_size, job.limit, job.options) for job in jobs]
 
 
 def _data_entry(name: str, entry: Any, where: str) -> DataEntry:

@@ -93,7 +93,8 @@ def inline(figure: Figure, name: str, title: str) -> str:
     around = 'style="fill: none; stroke: transparent; stroke-width: 8"/>'
     drawn = LINE.sub(rf"\g<0>\g<path>{around}", NUMBERED.sub(titled, drawn))
     drawn = re.sub(r'(\bid="|href="#|url\(#)', lambda found: f"{found[0]}{name}-", drawn)
-    return drawn.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title)}" ', 1)
+    wide = f"--wide: {figure.get_figwidth():g}in"  # its own width, for the page's style
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title)}" style="{wide}" ', 1)
 
 
 def labelled(figure: Figure) -> list[tuple[Artist, str]]:

@@ -71,8 +71,11 @@ def joined(name: str, key: str) -> str:
     return f"{name}-{key}" if key else name
 
 
-def notes_on(pieces: Sequence[Piece], caps: str = "") -> list[str]:
-    """What stands in for what, and what the quick profile made smaller; one sentence each."""
+def notes_on(pieces: Sequence[Piece], stepped: str = "", caps: str = "", own: bool = False) -> list[str]:
+    """What stands in for what, what the quick profile made smaller, why nothing is shown; one sentence each.
+
+    `stepped` is the book's sentence on step sizes; `own` says whether caps can be set in a file of the reader's.
+    """
     used = [entry for piece in pieces for entry in piece.data]
     absent = dict.fromkeys(CLASSES.split(entry.instead_of)[0] for entry in used if entry.instead_of)
     found = []
@@ -82,6 +85,10 @@ def notes_on(pieces: Sequence[Piece], caps: str = "") -> list[str]:
             f"scikit-learn's digits 7/8 stand in for data whose files are not at hand: {names}. "
             "To have them: separatrix datasets fetch."
         )
+    if stepped:
+        found.append(stepped)
     if caps:
-        found.append(f"the quick profile caps {caps}; [quick] in the file sets other caps, --profile paper has none.")
-    return found
+        way = "[quick] in the file sets other caps, " if own else ""
+        found.append(f"the quick profile caps {caps}; {way}--profile paper has none.")
+    nothing = (words for piece in pieces if not piece.pictures and not piece.tables for words in piece.sentences)
+    return [*found, *dict.fromkeys(nothing)]

@@ -43,8 +43,8 @@ nav .here > a { font-weight: 600; color: var(--here); }
 figure { margin: .5rem 0; } figure label { font-size: .8rem; opacity: .75; cursor: pointer; }
 .picture { background: white; border-radius: .3rem; width: fit-content; max-width: 100%; overflow: auto; }
 .picture svg { display: block; max-width: 100%; height: auto; stroke-linejoin: round; }
-input:checked ~ .picture { width: 100%; max-height: 92vh; }
-input:checked ~ .picture svg { width: 220%; max-width: none; }
+input:checked ~ .picture { width: 100%; }
+input:checked ~ .picture svg { width: max(100%, 1.25 * var(--wide)); max-width: none; }
 svg:has(.said:hover) .said:not(:hover) { opacity: .2; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; margin: .6rem 0; }
 caption { text-align: left; font-weight: 600; padding: .2rem 0; }

@@ -41,17 +41,12 @@ class Report:
     theorems: tuple[Table, ...]
     failures: tuple[str, ...]
     seconds: float
-    caps: str = ""
+    notes: tuple[str, ...] = ()  # those of `notes_on`
 
     @property
     def exact(self) -> int:
         """How many numbers had to come out exactly."""
         return sum(table.exact for table in (*(t for p in self.pieces for t in p.tables.values()), *self.theorems))
-
-    @property
-    def notes(self) -> list[str]:
-        """What stands in for what."""
-        return notes_on(self.pieces, self.caps)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is printed, in types that JSON knows."""
@@ -98,7 +93,7 @@ def reproduce(
     found = available(data_dir)
     data = {name: at_hand(entry, found) for name, entry in book.data.items()}
     chosen = [titled(experiment, data) for experiment in asked]
-    caps = caps_on(whole, book, [experiment.id for experiment in chosen])
+    caps = caps_on(whole, [experiment.id for experiment in chosen], found) if profile == "quick" else ""
     used = {name for experiment in chosen for name in experiment.names()}
     jobs = [job for experiment in chosen for job in jobs_of(experiment, data)]
     store = Store(out / "runs")
@@ -138,7 +133,8 @@ def reproduce(
         "Python": facts["python"],
         **{name: version for name, version in facts["packages"].items() if version},
     }
-    report = Report(out / "index.html", pieces, proven, failures, time.perf_counter() - began, caps)
+    notes = tuple(notes_on(pieces, book.stepped, caps, book.own))
+    report = Report(out / "index.html", pieces, proven, failures, time.perf_counter() - began, notes)
     write_whole(out / "report.md", markdown(report.notes, pieces, proven, shown, title).encode())
     opening = [*((note, "warn") for note in report.notes), *((failure, "fail") for failure in failures)]
     opening += [(came_out(report.exact), "")] if report.exact and not failures else []

@@ -33,11 +33,20 @@ def evidence(experiment: Experiment, data: Data, results: Results) -> list[str]:
         panels = [panel for panel in experiment.panels if data[panel.data].slug == entry.slug]
         gammas = sorted({gamma for panel in panels for _, gamma in panel.runs() if isfinite(gamma)})
         runs = [(gamma, results[walk_job(entry, None, "lr-gd", gamma)]) for gamma in gammas]
-        if experiment.check == "step-sizes":
+        if len(runs) < (2 if experiment.check == "step-sizes" else 1):
+            found.append(too_few(experiment.check, gammas))
+        elif experiment.check == "step-sizes":
             found += [larger_is_sooner(runs), larger_is_higher(runs)]
         else:
             found.append(like_the_limit(*runs[-1], results[walk_job(entry, None, "batch-perceptron", inf)]))
-    return found
+    return list(dict.fromkeys(found))
+
+
+def too_few(check: str, gammas: Sequence[float]) -> str:
+    """What is said in place of evidence where readers chose step sizes that leave nothing to compare."""
+    asks = "pairs of finite step sizes" if check == "step-sizes" else "the largest finite step size"
+    here = f"the only one here is γ = {gammas[0]:g}" if gammas else "there is none here"
+    return f"Neither for nor against the claim: it is about {asks}, and {here}."
 
 
 def larger_is_sooner(runs: Sequence[tuple[float, Result]]) -> str:
@@ -80,6 +89,11 @@ def larger_is_higher(runs: Sequence[tuple[float, Result]]) -> str:
         }
         for metric in ("loss", "grad_norm")
     }
+    if not shares["loss"]:
+        return (
+            "Higher loss: neither for nor against the claim, of each pair of step sizes one has separated before there "
+            "is a loss to compare."
+        )
     loss, norm = (float(np.mean(list(of.values()))) for of in shares.values())
     large = [share for (_, gamma), share in shares["loss"].items() if gamma >= 1]
     alone = f", {percent(float(np.mean(large)))} where it is at least 1" if large else ""

@@ -109,7 +109,7 @@ def lines(experiment: Experiment, data: Data, results: Results) -> tuple[NDArray
 def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     """Medians over the seeds by size, with fitted exponents where every run separated."""
     if not torch_installed():
-        return untrained(experiment)
+        return untrained()
     sizes, found, what = lines(experiment, data, results)
     rows: list[Row] = []
     fitted = []

@@ -170,16 +170,16 @@ def linear_lines(experiment: Experiment) -> list[tuple[str, float]]:
     return list(dict.fromkeys((method, gamma) for method, gamma, _ in lines_of(experiment)))
 
 
-def untrained(experiment: Experiment) -> Shown:
-    """What is shown where there is no PyTorch."""
+def untrained() -> Shown:
+    """What is shown where there is no PyTorch: a sentence, and no empty table."""
     words = f"PyTorch is not installed, so no network was trained here; {install('torch')}, and run this again."
-    return {}, {"": Table(experiment.title, ("model",), [], note=words)}, [words]
+    return {}, {}, [words]
 
 
 def show(experiment: Experiment, data: Data, results: Results) -> Shown:
     """How many runs separated their rows, how the others ended, and the iterations needed."""
     if not torch_installed():
-        return untrained(experiment)
+        return untrained()
     rows: list[Row] = []
     listed: list[Row] = []
     sentences: list[str] = []
