@@ -333,8 +333,9 @@ def test_the_page_is_written_whole_under_another_name_first(tmp_path):
     with pytest.raises(FileNotFoundError, match="cannot write the page to .*none/a.html: No such file"):
         page.save(tmp_path / "none" / "a.html")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(IsADirectoryError, match="cannot write the page to"):
-        page.save(tmp_path / "folder")
+    for folder in (".", tmp_path / "folder"):
+        with pytest.raises(IsADirectoryError, match=r"^'(\.|.*folder)' is a folder; name a file\.$"):
+            page.save(folder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "folder"]
 
 

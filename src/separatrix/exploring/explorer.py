@@ -68,6 +68,8 @@ class Explorer:
             If the file cannot be written.
         """
         target = Path(path)
+        if target.is_dir():
+            raise IsADirectoryError(f"{str(target)!r} is a folder; name a file.")
         try:
             with whole(target) as file:
                 file.write(self.html.encode())
