@@ -216,6 +216,22 @@ def test_a_column_of_text_is_taken_by_its_own_name_where_one_column_was_made_of_
     assert json.loads(done.stdout)["columns"] == ["age", "sex[m] (vs f)"]
 
 
+def test_a_column_like_an_identifier_is_shown_where_keep_names_it(invoke, tmp_path):
+    codes = [f"p{k % 29:02d}" for k in range(30)]
+    frame = {"age": [float(k * k % 31) for k in range(30)], "code": codes, "died": ["n", "y"] * 15}
+    page = sx.explore(frame, "died")
+    assert page.columns == ("age", "0") and "name it in keep= to use it" in page.notes[0]
+    kept = sx.explore(frame, "died", keep=["code"])
+    assert kept.columns == ("first principal direction", "second principal direction")
+    pd.DataFrame(frame).to_csv(tmp_path / "cohort.csv", index=False)
+    invoke("cohort.csv", "--target", "died", "--keep", "code", "--title", "cohort", "--out", "page.html", "--no-open")
+    found = json.loads(Scripts((tmp_path / "page.html").read_text("utf-8")).texts["given"])
+    assert found == {**given(kept), "title": "cohort"}
+    with pytest.raises(ValueError, match=r"keep belongs to the Problem: .*Problem\(…, keep=…\)"):
+        sx.explore(sx.Problem(X, Y), keep=["x0"])
+    assert "--title speaks of data, and there are none" in invoke("--title", "cohort").stderr
+
+
 def test_of_one_column_the_second_coordinate_is_zero_and_the_page_says_so():
     for page in (sx.explore(X[:, :1], Y), sx.explore(X, Y, columns=[0])):
         assert np.array_equal(places(page), np.column_stack([X[:, 0], np.zeros(4)]))
