@@ -53,12 +53,22 @@ def taken(seen: Seen, what: str) -> str:
 def test_a_table_is_pasted_anywhere_and_its_gaps_are_told(visit):
     seen = visit()
     seen.page.evaluate(PASTE, "\ufeffa;b;kind\r\n1,5;2,5;yes\r\n;3;no\r\n4;NA;yes\r\n-2;1;no\r\n3;4;yes\r\n")
-    assert shown(seen) == ["3 points: yes against no.", "2 rows were left out: a value is missing in kind, a, b."]
+    assert shown(seen) == ["3 points: yes against no.", "2 rows were left out: a value is missing in a, b."]
     use(seen)
     assert seen.points == [(1.5, 2.5, 1), (-2, 1, -1), (3, 4, 1)]
     assert "2 rows were left out" in seen.page.locator("#about").inner_text()
     seen.page.keyboard.press("Control+z")
     assert len(seen.points) == 150
+
+
+def test_no_column_of_numbers_is_silently_the_label_where_another_has_a_single_class(visit):
+    seen = visit()
+    seen.page.evaluate(PASTE, "a,b,kind\n1,2,cat\n2,3,cat\n3,5,cat\n")
+    said = "kind has a single class, cat; add rows of a second one, or choose another column of labels."
+    assert shown(seen) == [said]
+    assert seen.page.get_by_role("button", name="Show these points").is_disabled()
+    seen.page.locator("#own-label").select_option("b")
+    assert shown(seen)[:2] == ["3 points: 2 against not 2.", "kind has a single class, cat; labels are taken from b."]
 
 
 def test_of_many_columns_two_are_chosen_or_the_principal_directions(visit):
