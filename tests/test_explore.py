@@ -200,6 +200,8 @@ def test_of_more_columns_those_that_are_named_are_shown_and_the_page_says_so():
     assert given(page)["notes"] == [f"{note[0].upper()}{note[1:]}" for note in page.notes]
     assert any(note.startswith("2 of 4 columns are shown") for note in page.notes)
     assert np.array_equal(places(sx.explore(FRAME, "died", columns=[1, "age"])), places(page))
+    assert given(page)["of"] == given(sx.explore(FRAME, "died", fit_intercept=True))["of"] == 4
+    assert "of" not in given(sx.explore(X, Y))
 
 
 def test_a_column_of_text_is_taken_by_its_own_name_where_one_column_was_made_of_it(invoke, tmp_path):

@@ -127,6 +127,48 @@ def test_pages_from_python_show_hostile_names_as_text(visit, tmp_path):
     assert drawing.find("{*}title").text == HOSTILE
 
 
+@pytest.mark.parametrize("width", [1024, 1280, 1920])
+def test_of_more_columns_than_two_the_verdict_speaks_of_this_plane_and_no_sentence_is_cut(visit, tmp_path, width):
+    rng = np.random.default_rng(2)
+    frame = {name: rng.standard_normal(40).round(2) for name in ("age", "bmi", "dose")} | {"relapse": [0, 1] * 20}
+    path = sx.explore(frame, "relapse", missing="drop", title="study.csv").save(tmp_path / "page.html")
+    seen = visit(path=path, viewport={"width": width, "height": 800})
+    for again in (False, True):
+        if again:  # now the address holds the points
+            seen.tool("Flip")
+            seen.page.wait_for_function("() => location.hash.includes('of=3')", timeout=20_000)
+            seen.page.reload()
+            seen.settle()
+        head = seen.page.locator("#numbers h2").inner_text()
+        assert re.fullmatch(r"Inseparable in this plane: these \d points prove it", head)
+        rest = seen.page.locator("#numbers .judgement p").first
+        assert rest.inner_text().endswith(". In all 3 columns the rows may still be separable.") and rest.is_visible()
+    seen = visit(path=path, viewport={"width": width, "height": 800})
+    assert "separable in all columns" in seen.page.locator("#about").inner_text()
+    assert seen.page.evaluate("(({ clientHeight, scrollHeight }) => scrollHeight - clientHeight)(about)") == 0
+
+
+def test_two_of_more_columns_of_a_pasted_table_are_a_plane_and_two_of_two_are_all(visit):
+    seen, head = visit(), "() => document.querySelector('#numbers h2').textContent"
+    seen.page.evaluate(PASTE, "a,b,c,y\n1,2,3,p\n3,4,4,q\n")
+    use(seen)
+    assert seen.page.evaluate(head).startswith("Separable in this plane: widest margin")
+    seen.page.evaluate(PASTE, "a,b,y\n1,2,p\n3,4,q\n2,3,p\n4,5,p\n")
+    use(seen)
+    assert seen.page.evaluate(head).startswith("Inseparable: these")
+    assert "columns" not in seen.page.locator("#numbers .judgement").inner_text()
+
+
+def test_of_very_many_sentences_the_rest_scrolls_below_a_line_that_is_half_there(visit, tmp_path):
+    frame = {f"code {k}": [f"{k}-{i}" for i in range(30)] for k in range(20)}
+    frame |= {"a": list(range(30)), "b": [k * k % 31 for k in range(30)], "y": [0, 1] * 15}
+    seen = visit(path=sx.explore(frame, "y").save(tmp_path / "page.html"))
+    height, line, whole = seen.page.evaluate(
+        "[about.clientHeight, parseFloat(getComputedStyle(about).lineHeight), about.scrollHeight]"
+    )
+    assert height < whole and 0.2 < height / line % 1 < 0.8
+
+
 # Links
 
 

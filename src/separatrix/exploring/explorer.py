@@ -210,6 +210,8 @@ def page_of(
         "title": TITLE if title is None else plain(str(title), LONG),
         "notes": [f"{note[0].upper()}{note[1:]}" for note in points.notes],
     }
+    if points.of is not None:
+        given["of"] = points.of
     text = json.dumps(given, separators=(",", ":"), allow_nan=False).translate(MARKUP)
     html = template().replace(PLACE, PLACE.replace("null", text))
     return Explorer(html, len(points.sign), points.columns, points.classes, points.notes)

@@ -204,7 +204,7 @@ export function isValue(cell, delimiter) {
  * Points from two columns of numbers and one of labels, each named or found; an Error with one sentence otherwise.
  * @param {{x?: string, y?: string, label?: string, plus?: string, principal?: boolean}} choice  `plus`: this value of
  *   the label against all others; `principal`: the first two principal directions of all columns of numbers
- * @returns {{points, names: {x, y, plus, minus}, notes: string[]}}
+ * @returns {{points, names: {x, y, plus, minus}, notes: string[], of?: number}}  `of`: columns of numbers, if more than are shown
  */
 export function twoColumns(table, { x, y, label, plus, principal = false } = {}) {
   const labels = label === undefined ? labelColumn(table, x, y) : named(table, label);
@@ -217,7 +217,8 @@ export function twoColumns(table, { x, y, label, plus, principal = false } = {})
   const [first, second] = principal ? directions(kept, wanted, notes) : plain(kept, wanted, notes);
   const side = (i) => (String(labels.values[i]) === classes.plus ? 1 : -1);
   const points = kept.map((i, k) => ({ x: first.values[k], y: second.values[k], label: side(i) }));
-  return { points, names: { x: first.name, y: second.name, ...classes }, notes };
+  const { length } = numeric(table, labels), of = length > (principal ? 2 : wanted.length) ? length : undefined;
+  return { points, names: { x: first.name, y: second.name, ...classes }, notes, of };
 }
 
 /** A sentence for each column that would be one of numbers but for a few cells. */

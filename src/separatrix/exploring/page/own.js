@@ -188,7 +188,7 @@ function complain(self, text) {
 
 /** To the plane with it. An intercept is what tables need as a rule: nobody centres their columns for us. */
 function use(self) {
-  const { points, names, notes } = self.made;
-  self.store.set({ points, names, source: { id: "file", title: self.title, notes, edited: true }, intercept: true, t: null }, { undo: true });
+  const { points, names, notes, of } = self.made;
+  self.store.set({ points, names, source: { id: "file", title: self.title, notes, of, edited: true }, intercept: true, t: null }, { undo: true });
   self.dialog.close();
 }
