@@ -7,6 +7,7 @@ import json
 import re
 import runpy
 from contextlib import redirect_stdout
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -390,6 +391,20 @@ def test_on_a_phone_all_that_moves_the_line_is_on_one_screen_and_nothing_is_too_
     page.get_by_role("button", name="Tour", exact=True).tap()
     seen.settle()
     assert page.evaluate(wide) == 420
+
+
+def test_letters_and_plane_grow_with_the_window_of_a_projector(visit):
+    sizes = []
+    for width, height in ((1280, 800), (1600, 900), (1920, 1080), (2560, 1440)):
+        page = visit(FOUR, viewport={"width": width, "height": height}).page
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        plane, stage = page.locator("#plane-canvas").bounding_box(), page.locator("main").bounding_box()
+        assert stage["width"] > 0.95 * width and stage["y"] + stage["height"] <= height  # on one screen
+        letters = [page.evaluate(f"parseFloat(getComputedStyle({one}).fontSize)") for one in ("document.body", "about")]
+        sizes.append((*letters, plane["width"], plane["height"]))
+    (*first, _, _), (*second, _, _), *_ = sizes
+    assert first == second == [14, 13]
+    assert all(less < more for one, other in pairwise(sizes[1:]) for less, more in zip(one, other, strict=True))
 
 
 def test_those_who_ask_for_less_motion_see_a_few_still_pictures(visit):
