@@ -200,6 +200,8 @@ def test_of_more_columns_those_that_are_named_are_shown_and_the_page_says_so():
     assert given(page)["notes"] == [f"{note[0].upper()}{note[1:]}" for note in page.notes]
     assert any(note.startswith("2 of 4 columns are shown") for note in page.notes)
     assert np.array_equal(places(sx.explore(FRAME, "died", columns=[1, "age"])), places(page))
+    assert given(page)["of"] == given(sx.explore(FRAME, "died", fit_intercept=True))["of"] == 4
+    assert "of" not in given(sx.explore(X, Y))
 
 
 def test_a_column_of_text_is_taken_by_its_own_name_where_one_column_was_made_of_it(invoke, tmp_path):
@@ -214,6 +216,22 @@ def test_a_column_of_text_is_taken_by_its_own_name_where_one_column_was_made_of_
     pd.DataFrame(frame).to_csv(tmp_path / "cohort.csv", index=False)
     done = invoke("cohort.csv", "--target", "y", "--columns", "age,sex", "--no-open", "--json")
     assert json.loads(done.stdout)["columns"] == ["age", "sex[m] (vs f)"]
+
+
+def test_a_column_like_an_identifier_is_shown_where_keep_names_it(invoke, tmp_path):
+    codes = [f"p{k % 29:02d}" for k in range(30)]
+    frame = {"age": [float(k * k % 31) for k in range(30)], "code": codes, "died": ["n", "y"] * 15}
+    page = sx.explore(frame, "died")
+    assert page.columns == ("age", "0") and "name it in keep= to use it" in page.notes[0]
+    kept = sx.explore(frame, "died", keep=["code"])
+    assert kept.columns == ("first principal direction", "second principal direction")
+    pd.DataFrame(frame).to_csv(tmp_path / "cohort.csv", index=False)
+    invoke("cohort.csv", "--target", "died", "--keep", "code", "--title", "cohort", "--out", "page.html", "--no-open")
+    found = json.loads(Scripts((tmp_path / "page.html").read_text("utf-8")).texts["given"])
+    assert found == {**given(kept), "title": "cohort"}
+    with pytest.raises(ValueError, match=r"keep belongs to the Problem: .*Problem\(…, keep=…\)"):
+        sx.explore(sx.Problem(X, Y), keep=["x0"])
+    assert "--title speaks of data, and there are none" in invoke("--title", "cohort").stderr
 
 
 def test_of_one_column_the_second_coordinate_is_zero_and_the_page_says_so():
@@ -333,8 +351,9 @@ def test_the_page_is_written_whole_under_another_name_first(tmp_path):
     with pytest.raises(FileNotFoundError, match="cannot write the page to .*none/a.html: No such file"):
         page.save(tmp_path / "none" / "a.html")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(IsADirectoryError, match="cannot write the page to"):
-        page.save(tmp_path / "folder")
+    for folder in (".", tmp_path / "folder"):
+        with pytest.raises(IsADirectoryError, match=r"^'(\.|.*folder)' is a folder; name a file\.$"):
+            page.save(folder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "folder"]
 
 

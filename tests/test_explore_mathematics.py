@@ -552,7 +552,7 @@ def test_points_are_chosen_from_a_table() -> None:
     assert found["points"] == [{"x": 1.5, "y": 2, "label": 1}, {"x": 4, "y": 5, "label": -1}]
     assert found["names"] == {"x": "a", "y": "b", "plus": "zebra", "minus": "ant"}
     assert found["notes"] == [
-        "2 rows were left out: a value is missing in kind, a, b.",
+        "2 rows were left out: a value is missing in a, b.",
         "1 row was left out: a number is infinite.",
     ]
 
@@ -571,6 +571,22 @@ def test_a_column_with_a_few_cells_that_are_no_numbers_is_left_out_and_the_cell_
     commas = 'a;b;kind\n"1\n2";2,5;x\n2,5;3,5;x\n3,5;3.5;y\n'
     said = "a is left out: “1\n2” in line 2 is no number. b is left out: “3.5” in line 5 is no number."
     assert f"the plane needs two. {said}" in read(commas, label="kind")["error"]
+
+
+def test_of_missing_values_only_their_columns_are_named() -> None:
+    text = "age,bmi,relapse\n61,,1\n55,22,0\n47,31,1\n"
+    assert read(text, label="relapse")["chosen"]["notes"] == ["1 row was left out: a value is missing in bmi."]
+
+
+def test_a_column_of_a_single_class_is_named_and_so_is_the_one_that_is_taken_instead() -> None:
+    text = "age,bmi,relapse,kind\n61,25,1,HOT\n55,22,0,HOT\n47,31,1,HOT\n".replace("HOT", HOSTILE)
+    note = f"kind has a single class, {HOSTILE}; labels are taken from relapse."
+    assert read(text, x="age")["chosen"]["notes"] == [note]
+    said = read(text.replace("\n55,22,0", "\n55,22,2").replace("\n47,31,1", "\n47,31,3"), x="age")["error"]
+    assert said == f"kind has a single class, {HOSTILE}; add rows of a second one, or choose another column of labels."
+    assert read(text.replace("relapse,kind", "y,ward"), x="age")["chosen"]["notes"] == []
+    note = f"y has a single class, {HOSTILE}; labels are taken from site."
+    assert read(text.replace("relapse,kind", "site,y"), x="age")["chosen"]["notes"] == [note]
 
 
 def test_labels_have_the_order_that_python_gives_them() -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import runpy
 from contextlib import redirect_stdout
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -53,12 +54,22 @@ def taken(seen: Seen, what: str) -> str:
 def test_a_table_is_pasted_anywhere_and_its_gaps_are_told(visit):
     seen = visit()
     seen.page.evaluate(PASTE, "\ufeffa;b;kind\r\n1,5;2,5;yes\r\n;3;no\r\n4;NA;yes\r\n-2;1;no\r\n3;4;yes\r\n")
-    assert shown(seen) == ["3 points: yes against no.", "2 rows were left out: a value is missing in kind, a, b."]
+    assert shown(seen) == ["3 points: yes against no.", "2 rows were left out: a value is missing in a, b."]
     use(seen)
     assert seen.points == [(1.5, 2.5, 1), (-2, 1, -1), (3, 4, 1)]
     assert "2 rows were left out" in seen.page.locator("#about").inner_text()
     seen.page.keyboard.press("Control+z")
     assert len(seen.points) == 150
+
+
+def test_no_column_of_numbers_is_silently_the_label_where_another_has_a_single_class(visit):
+    seen = visit()
+    seen.page.evaluate(PASTE, "a,b,kind\n1,2,cat\n2,3,cat\n3,5,cat\n")
+    said = "kind has a single class, cat; add rows of a second one, or choose another column of labels."
+    assert shown(seen) == [said]
+    assert seen.page.get_by_role("button", name="Show these points").is_disabled()
+    seen.page.locator("#own-label").select_option("b")
+    assert shown(seen)[:2] == ["3 points: 2 against not 2.", "kind has a single class, cat; labels are taken from b."]
 
 
 def test_of_many_columns_two_are_chosen_or_the_principal_directions(visit):
@@ -115,6 +126,48 @@ def test_pages_from_python_show_hostile_names_as_text(visit, tmp_path):
     assert seen.page.locator("img").count() == 0
     drawing = ElementTree.fromstring(seen.page.evaluate("separatrix.plane.svg(separatrix.store.get().names.minus)"))
     assert drawing.find("{*}title").text == HOSTILE
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1920])
+def test_of_more_columns_than_two_the_verdict_speaks_of_this_plane_and_no_sentence_is_cut(visit, tmp_path, width):
+    rng = np.random.default_rng(2)
+    frame = {name: rng.standard_normal(40).round(2) for name in ("age", "bmi", "dose")} | {"relapse": [0, 1] * 20}
+    path = sx.explore(frame, "relapse", missing="drop", title="study.csv").save(tmp_path / "page.html")
+    seen = visit(path=path, viewport={"width": width, "height": 800})
+    for again in (False, True):
+        if again:  # now the address holds the points
+            seen.tool("Flip")
+            seen.page.wait_for_function("() => location.hash.includes('of=3')", timeout=20_000)
+            seen.page.reload()
+            seen.settle()
+        head = seen.page.locator("#numbers h2").inner_text()
+        assert re.fullmatch(r"Inseparable in this plane: these \d points prove it", head)
+        rest = seen.page.locator("#numbers .judgement p").first
+        assert rest.inner_text().endswith(". In all 3 columns the rows may still be separable.") and rest.is_visible()
+    seen = visit(path=path, viewport={"width": width, "height": 800})
+    assert "separable in all columns" in seen.page.locator("#about").inner_text()
+    assert seen.page.evaluate("(({ clientHeight, scrollHeight }) => scrollHeight - clientHeight)(about)") == 0
+
+
+def test_two_of_more_columns_of_a_pasted_table_are_a_plane_and_two_of_two_are_all(visit):
+    seen, head = visit(), "() => document.querySelector('#numbers h2').textContent"
+    seen.page.evaluate(PASTE, "a,b,c,y\n1,2,3,p\n3,4,4,q\n")
+    use(seen)
+    assert seen.page.evaluate(head).startswith("Separable in this plane: widest margin")
+    seen.page.evaluate(PASTE, "a,b,y\n1,2,p\n3,4,q\n2,3,p\n4,5,p\n")
+    use(seen)
+    assert seen.page.evaluate(head).startswith("Inseparable: these")
+    assert "columns" not in seen.page.locator("#numbers .judgement").inner_text()
+
+
+def test_of_very_many_sentences_the_rest_scrolls_below_a_line_that_is_half_there(visit, tmp_path):
+    frame = {f"code {k}": [f"{k}-{i}" for i in range(30)] for k in range(20)}
+    frame |= {"a": list(range(30)), "b": [k * k % 31 for k in range(30)], "y": [0, 1] * 15}
+    seen = visit(path=sx.explore(frame, "y").save(tmp_path / "page.html"))
+    height, line, whole = seen.page.evaluate(
+        "[about.clientHeight, parseFloat(getComputedStyle(about).lineHeight), about.scrollHeight]"
+    )
+    assert height < whole and 0.2 < height / line % 1 < 0.8
 
 
 # Links
@@ -338,6 +391,20 @@ def test_on_a_phone_all_that_moves_the_line_is_on_one_screen_and_nothing_is_too_
     page.get_by_role("button", name="Tour", exact=True).tap()
     seen.settle()
     assert page.evaluate(wide) == 420
+
+
+def test_letters_and_plane_grow_with_the_window_of_a_projector(visit):
+    sizes = []
+    for width, height in ((1280, 800), (1600, 900), (1920, 1080), (2560, 1440)):
+        page = visit(FOUR, viewport={"width": width, "height": height}).page
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        plane, stage = page.locator("#plane-canvas").bounding_box(), page.locator("main").bounding_box()
+        assert stage["width"] > 0.95 * width and stage["y"] + stage["height"] <= height  # on one screen
+        letters = [page.evaluate(f"parseFloat(getComputedStyle({one}).fontSize)") for one in ("document.body", "about")]
+        sizes.append((*letters, plane["width"], plane["height"]))
+    (*first, _, _), (*second, _, _), *_ = sizes
+    assert first == second == [14, 13]
+    assert all(less < more for one, other in pairwise(sizes[1:]) for less, more in zip(one, other, strict=True))
 
 
 def test_those_who_ask_for_less_motion_see_a_few_still_pictures(visit):

@@ -49,6 +49,7 @@ def explore(
     keep: Keep = None,
     header: Header = None,
     labels: Labels = None,
+    title: Annotated[str | None, typer.Option(help="What the page calls the data; by default the file's name.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the page to this file, not to a temporary one.")] = None,
     opened: Annotated[bool, typer.Option("--open/--no-open", help="Show the page in the web browser.")] = True,
     json: AsJson = False,
@@ -65,7 +66,13 @@ def explore(
         from separatrix.exploring.explorer import show as browse
 
         if data is None:
-            options = {"--target": target, "--columns": columns, "--formula": formula, "--labels": labels}
+            options = {
+                "--target": target,
+                "--columns": columns,
+                "--formula": formula,
+                "--labels": labels,
+                "--title": title,
+            }
             if given := [name for name, value in options.items() if value is not None]:
                 raise ValueError(f"{given[0]} speaks of data, and there are none; name a file before it.")
             page = Explorer(template())
@@ -73,7 +80,8 @@ def explore(
             from separatrix.data.files import given as read
 
             chosen = None if columns is None else [word.strip() for word in next(csv.reader([columns]))]
-            title = "standard input" if str(data) == "-" else data.name
+            if title is None:
+                title = "standard input" if str(data) == "-" else data.name
             with waiting(f"reading {data}"):
                 said = read(data, target=target, formula=formula, header=header, labels=labels)
                 data_opened = open_data(said, intercept, None, missing, keep)

@@ -291,6 +291,7 @@ def as_problem(
     intercept_scaling: Any = INTERCEPT_SCALE,
     memory_limit: Any = None,
     missing: Literal["error", "drop"] = "error",
+    keep: Sequence[str] = (),
 ) -> Iterator[Problem]:
     """The Problem that the user has opened, for the time of a call; or (X, y) opened for this call alone."""
     if isinstance(X, Problem):
@@ -302,6 +303,7 @@ def as_problem(
             )
         given = {"sample_weight": sample_weight, "memory_limit": memory_limit}
         given["missing"] = None if missing == "error" else missing
+        given["keep"] = keep or None
         # The default itself was not given; an equal number was.
         given["intercept_scaling"] = None if intercept_scaling is INTERCEPT_SCALE else intercept_scaling
         for name, value in given.items():
@@ -320,6 +322,7 @@ def as_problem(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         missing=missing,
+        keep=keep,
     )
     try:
         yield problem

@@ -68,6 +68,8 @@ class Explorer:
             If the file cannot be written.
         """
         target = Path(path)
+        if target.is_dir():
+            raise IsADirectoryError(f"{str(target)!r} is a folder; name a file.")
         try:
             with whole(target) as file:
                 file.write(self.html.encode())
@@ -130,6 +132,7 @@ def explore(
     fit_intercept: bool | None = None,
     title: str | None = None,
     missing: Literal["error", "drop"] = "error",
+    keep: Sequence[str] = (),
 ) -> Explorer:
     """Make a page to play with: drag points, slide the step size to infinity, watch a line separate two classes.
 
@@ -153,6 +156,8 @@ def explore(
         What the page calls the data.
     missing : {"error", "drop"}, default="error"
         For tables, what to do with rows that have missing values.
+    keep : list of str, default=()
+        For tables, columns of text to keep though they differ in nearly every row, which are left out otherwise.
 
     Returns
     -------
@@ -180,7 +185,7 @@ def explore(
         if y is not None or columns is not None:
             raise ValueError("X is missing: give the rows beside their labels, or nothing for the page's own data.")
         return Explorer(template())
-    with as_problem(X, y, fit_intercept=fit_intercept, missing=missing) as problem:
+    with as_problem(X, y, fit_intercept=fit_intercept, missing=missing, keep=keep) as problem:
         intercept = problem.fit_intercept if isinstance(X, Problem) else fit_intercept
         return page_of(problem, fit_intercept=intercept, columns=columns, title=title)
 
@@ -205,6 +210,8 @@ def page_of(
         "title": TITLE if title is None else plain(str(title), LONG),
         "notes": [f"{note[0].upper()}{note[1:]}" for note in points.notes],
     }
+    if points.of is not None:
+        given["of"] = points.of
     text = json.dumps(given, separators=(",", ":"), allow_nan=False).translate(MARKUP)
     html = template().replace(PLACE, PLACE.replace("null", text))
     return Explorer(html, len(points.sign), points.columns, points.classes, points.notes)

@@ -32,6 +32,7 @@ class Points:
     columns: tuple[str, str]
     classes: tuple[str, str]  # the second, larger one is +1
     notes: tuple[str, ...]
+    of: int | None  # columns of the rows, where the page shows fewer
 
 
 def points_of(problem: Problem, columns: Sequence[str | int] | None, names: Sequence[str] | None = None) -> Points:
@@ -67,7 +68,8 @@ def points_of(problem: Problem, columns: Sequence[str | int] | None, names: Sequ
             places = np.column_stack([places[:, 0], np.zeros(len(places))])
             notes.append(f"there is one column, {first}; the second coordinate of every point is 0.")
     low, high = (plain(label(one), LONG) for one in problem.classes)
-    return Points(places, sign[kept], (first, second), (low, high), tuple(notes))
+    of = rows.d if chosen is None or len(chosen) < rows.d else None
+    return Points(places, sign[kept], (first, second), (low, high), tuple(notes), of)
 
 
 def _chosen(columns: Sequence[str | int] | None, names: list[str], sources: list[str]) -> list[int] | None:

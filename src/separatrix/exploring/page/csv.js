@@ -204,18 +204,21 @@ export function isValue(cell, delimiter) {
  * Points from two columns of numbers and one of labels, each named or found; an Error with one sentence otherwise.
  * @param {{x?: string, y?: string, label?: string, plus?: string, principal?: boolean}} choice  `plus`: this value of
  *   the label against all others; `principal`: the first two principal directions of all columns of numbers
- * @returns {{points, names: {x, y, plus, minus}, notes: string[]}}
+ * @returns {{points, names: {x, y, plus, minus}, notes: string[], of?: number}}  `of`: columns of numbers, if more than are shown
  */
 export function twoColumns(table, { x, y, label, plus, principal = false } = {}) {
   const labels = label === undefined ? labelColumn(table, x, y) : named(table, label);
   const wanted = principal ? numeric(table, labels) : axes(table, labels, x, y);
   const notes = [...table.notes, ...leftOut(table, labels)];
+  const single = singleClass(table, labels);
+  if (single) notes.push(`${single}; labels are taken from ${short(labels.name)}.`);
   const kept = wholeRows(table, labels, wanted, notes);
   const classes = classesOf(labels, kept, plus);
   const [first, second] = principal ? directions(kept, wanted, notes) : plain(kept, wanted, notes);
   const side = (i) => (String(labels.values[i]) === classes.plus ? 1 : -1);
   const points = kept.map((i, k) => ({ x: first.values[k], y: second.values[k], label: side(i) }));
-  return { points, names: { x: first.name, y: second.name, ...classes }, notes };
+  const { length } = numeric(table, labels), of = length > (principal ? 2 : wanted.length) ? length : undefined;
+  return { points, names: { x: first.name, y: second.name, ...classes }, notes, of };
 }
 
 /** A sentence for each column that would be one of numbers but for a few cells. */
@@ -249,16 +252,30 @@ function named(table, name) {
 /** The column of two values that is named like a label, or else the last that is text, or else the last. */
 export function labelColumn(table, x, y) {
   const free = table.columns.filter((column) => column.name !== x && column.name !== y);
-  const two = free.filter(hasTwoValues);
-  const found = two.find((c) => LABELLED.test(c.name)) ?? two.findLast((c) => c.kind === "text") ?? two.at(-1);
+  const found = likeliest(free.filter((column) => hasValues(column, 2)));
   if (found) return found;
+  const single = singleClass(table);
+  if (single) throw new Error(`${single}; add rows of a second one, or choose another column of labels.`);
   throw new Error("No column has exactly two values to tell the classes apart; choose the column of labels.");
 }
 
-function hasTwoValues({ values }) {
+/** Of these columns the one that is named like a label, or else the last that is text, or else the last. */
+export function likeliest(columns) {
+  return columns.find((c) => LABELLED.test(c.name)) ?? columns.findLast((c) => c.kind === "text") ?? columns.at(-1);
+}
+
+/** What a column lacks that would rather be the label, by its name or as text; "" where there is none. */
+export function singleClass(table, labels) {
+  const one = table.columns.filter((c) => (c.kind === "text" || LABELLED.test(c.name)) && hasValues(c, 1));
+  const found = likeliest(table.columns.filter((column) => column === labels || one.includes(column)));
+  if (!found || found === labels) return "";
+  return `${short(found.name)} has a single class, ${short(valuesOf(found, found.values.keys())[0])}`;
+}
+
+function hasValues({ values }, count) {
   const seen = new Set();
-  for (const value of values) if (!isMissing(value) && seen.add(value).size > 2) return false;
-  return seen.size === 2;
+  for (const value of values) if (!isMissing(value) && seen.add(value).size > count) return false;
+  return seen.size === count;
 }
 
 /** The columns of numbers beside the labels. */
@@ -287,7 +304,8 @@ function wholeRows(table, labels, wanted, notes) {
     else if (!values.every(Number.isFinite)) endless++;
     else kept.push(i);
   }
-  const where = listing([labels, ...wanted].map((column) => column.name));
+  const gaps = [labels, ...wanted].filter((column) => column.values.some(isMissing));
+  const where = listing(gaps.map((column) => column.name));
   if (missing) notes.push(`${rowsWere(missing)} left out: a value is missing in ${where}.`);
   if (endless) notes.push(`${rowsWere(endless)} left out: a number is infinite.`);
   return kept;

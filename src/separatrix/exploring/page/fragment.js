@@ -32,6 +32,7 @@ function dataOf({ source, points, names }) {
   if (!source.edited && DATASETS.some(({ id }) => id === source.id)) return source.n ? { d: source.id, n: source.n } : { d: source.id };
   const parts = { d: source.id, p: pointsOut(points), names: [names.x, names.y, names.plus, names.minus].map(nameOut).join("~") };
   if (source.title) parts.title = nameOut(source.title);
+  if (source.of) parts.of = source.of;
   return parts;
 }
 
@@ -81,6 +82,7 @@ function dataIn(parts) {
     return { points, names, source: { id, n, title: set.title } };
   }
   const source = { id, edited: true, title: parts.has("title") ? decodeURIComponent(parts.get("title")) : set?.title };
+  if (parts.has("of")) source.of = count(parts, "of", 0, 2, 1e9);
   return { points: pointsIn(parts.get("p")), names: namesIn(parts.get("names") ?? ""), source };
 }
 

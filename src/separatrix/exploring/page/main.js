@@ -28,7 +28,7 @@ function givenData() {
   const notes = given.notes ?? [];
   return {
     points: given.points, names: given.names, intercept: given.intercept ?? false,
-    source: { id: "given", title: given.title ?? "Your data", notes, edited: true },
+    source: { id: "given", title: given.title ?? "Your data", notes, of: given.of, edited: true },
   };
 }
 

@@ -25,20 +25,21 @@ const PROOFS = {
  * @param {import("./state.js").State} state
  */
 export function verdictOf(state, decision) {
-  const { points, intercept, names } = state;
+  const { points, intercept, names } = state, { of } = state.source, here = of ? " in this plane" : "";
   if (!points.length) return { kind: "empty", head: "No points yet", rest: "Add some in the plane." };
   const plus = points.filter(({ label }) => label > 0).length;
   if (!decision) return { kind: "none", head: "", rest: "" };
   if (!decision.separable) {
     const { kind, indices } = decision.proof, count = indices.length;
-    const head = count === 1 ? "Inseparable: this point proves it" : `Inseparable: these ${count} points prove it`;
-    return { kind: "no", head, rest: `${PROOFS[kind]}${intercept ? "" : originHint(state)}.`, proof: decision.proof };
+    const head = `Inseparable${here}: ${count === 1 ? "this point proves" : `these ${count} points prove`} it`;
+    const more = of ? ` In all ${shown(of)} columns the rows may still be separable.` : "";
+    return { kind: "no", head, rest: `${PROOFS[kind]}${intercept ? "" : originHint(state)}.${more}`, proof: decision.proof };
   }
   const single = plus === 0 || plus === points.length, only = plus ? names.plus : names.minus;
   if (single && decision.mu === Infinity)
     return { kind: "one", head: `One class only: ${only}`, rest: "Any line far away has all of them on one side." };
   const width = `widest margin ${shown(decision.mu)}, ${counted(decision.support.length, "support point")}`;
-  return { kind: "yes", head: `Separable: ${width}`, rest: single ? `There is one class only: ${only}.` : "" };
+  return { kind: "yes", head: `Separable${here}: ${width}`, rest: single ? `There is one class only: ${only}.` : "" };
 }
 
 function originHint({ points }) {
@@ -150,7 +151,7 @@ export function mountNumbers(place, { store, player }) {
     if (reason === "film" || reason === "decision") drawCounts(counts, films, player.rows);
     if (reason === "film") tried.textContent = player.films.a && !player.films.b ? trialsOf(player.films.a) : "";
   });
-  store.subscribe((_, changed) => changed.has("names") && showVerdict());
+  store.subscribe((_, changed) => (changed.has("names") || changed.has("source")) && showVerdict());
   showVerdict();
   showRuns();
 }

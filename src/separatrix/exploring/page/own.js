@@ -1,7 +1,7 @@
 // The dialog for the reader's own data: paste, drop or open a table, choose its columns, see what was left out.
 // Whatever a table says is shown as text.
 
-import { labelColumn, readCsv, twoColumns, valuesOf } from "./csv.js";
+import { labelColumn, likeliest, readCsv, singleClass, twoColumns, valuesOf } from "./csv.js";
 import { element } from "./dom.js";
 import { csvOf } from "./export.js";
 
@@ -96,13 +96,14 @@ function read(self, text, title) {
   make(self);
 }
 
-/** Labels and numbers as they are found; where no column has just two values, the last with few is the label. */
+/** Labels and numbers as they are found; where no column has just two values, one with few, but no numbers silently. */
 function firstChoice(table) {
   let label;
   try {
     label = labelColumn(table);
   } catch {
-    label = labelChoices(table).at(-1);
+    label = likeliest(labelChoices(table));
+    if (label?.kind === "number" && singleClass(table, label)) label = undefined;
   }
   const numbers = numberColumns(table).filter((column) => column !== label);
   return { x: numbers[0]?.name, y: numbers[1]?.name, label: label?.name };
@@ -187,7 +188,7 @@ function complain(self, text) {
 
 /** To the plane with it. An intercept is what tables need as a rule: nobody centres their columns for us. */
 function use(self) {
-  const { points, names, notes } = self.made;
-  self.store.set({ points, names, source: { id: "file", title: self.title, notes, edited: true }, intercept: true, t: null }, { undo: true });
+  const { points, names, notes, of } = self.made;
+  self.store.set({ points, names, source: { id: "file", title: self.title, notes, of, edited: true }, intercept: true, t: null }, { undo: true });
   self.dialog.close();
 }

@@ -3,8 +3,9 @@
 /**
  * @typedef {{x: number, y: number, label: 1|-1}} Point
  * @typedef {{x: string, y: string, plus: string, minus: string}} Names
- * @typedef {{id: string, n?: number, title?: string, notes?: string[], edited?: boolean}} Source
+ * @typedef {{id: string, n?: number, title?: string, notes?: string[], of?: number, edited?: boolean}} Source
  * id: one of DATASETS, or "given" (from Python), "file" (a CSV), "drawn" (from an empty plane).
+ * of: how many columns the rows have, where the plane shows fewer.
  * @typedef {Object} State
  * @property {readonly Point[]} points
  * @property {Names} names
