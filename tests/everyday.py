@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.interpolate import BSpline
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -163,3 +164,50 @@ def ladder(d: int = 250) -> Data:
     Z = np.vstack([np.eye(d) - 3 * np.eye(d, k=1), -np.ones(d)])
     y = np.resize([-1, 1], d + 1)
     return y[:, None] * Z, y
+
+
+def levels_as_z_scores(seed: int, n: int = 1000) -> Data:
+    """Four factors as 0/1 columns, centred and scaled; labels by a threshold but for two."""
+    rng = np.random.default_rng(seed)
+    X = np.hstack([np.eye(k)[rng.integers(0, k, n)] for k in (3, 5, 8, 12)])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    rng = np.random.default_rng(1000 + seed)
+    score = X / X.std(axis=0) @ rng.normal(size=X.shape[1])
+    y = (score > np.median(score)).astype(int)
+    y[rng.choice(n, 2, replace=False)] ^= 1
+    return X, y
+
+
+def means_of_means(seed: int, n: int = 1000) -> Data:
+    """Decimals, means of three, their mean, that of all, and how far each is from it; labels by one of them."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(50, 10, (n, 9)), 1)
+    means = X.reshape(n, 3, 3).mean(axis=2)
+    y = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    return np.column_stack([X, means, means.mean(axis=1), X.mean(axis=1), X - X.mean(axis=1)[:, None]]), y
+
+
+def lags(seed: int, n: int = 1000) -> Data:
+    """A series, its last ten values, sums to date, differences and means of those; labels by a threshold."""
+    x = np.round(np.random.default_rng(seed).normal(size=n + 10), 2)
+    L, c = np.column_stack([x[10 - k : n + 10 - k] for k in range(10)]), np.cumsum(x)
+    parts = [L, c[10:], c[9:-1], np.diff(c)[9:], L[:, :7].mean(axis=1), c[10:] - c[3:-7]]
+    return np.column_stack(parts), (L[:, 0] > np.median(L[:, 0])).astype(int)
+
+
+def ladder_with_one_more(seed: int, d: int = 100) -> Data:
+    """z_i = e_i - 2 e_{i+1}, -1 throughout, and a row of small whole numbers."""
+    rng = np.random.default_rng(seed)
+    Z = np.vstack([np.eye(d) - 2 * np.eye(d, k=1), -np.ones(d), rng.integers(-2, 3, d)])
+    y = np.resize([-1, 1], d + 2)
+    return y[:, None] * Z, y
+
+
+def splines(seed: int, n: int = 1000, pieces: int = 17) -> Data:
+    """Cubic B-splines of a number, quasi-complete by the sum of the first two."""
+    rng = np.random.default_rng(seed)
+    knots = np.r_[[0.0] * 3, np.linspace(0, 1, pieces + 1), [1.0] * 3]
+    X = BSpline.design_matrix(np.clip(rng.random(n), 0, 1 - 1e-12), knots, 3).toarray()
+    total = X[:, 0] + X[:, 1]
+    middle = np.median(total)
+    return X, np.where(total > middle, 1, np.where(total < middle, 0, rng.integers(0, 2, n)))

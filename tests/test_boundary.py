@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,10 @@ import oracle
 import separatrix as sx
 from conftest import planted
 from separatrix.cli import app
+from separatrix.data.memory import hold
+from separatrix.deciding.budget import Budget
+from separatrix.deciding.exact import Effort, OutOfTimeError, face
+from separatrix.deciding.search import Case, settle
 
 EPSILON = Fraction(1, 10**12)
 
@@ -123,6 +128,43 @@ def test_weights_that_grow_without_bounds_are_one_exact_system():
     X, y = everyday.ladder()
     found = sx.separate(X, y)
     assert found.status == "inseparable" and found.tool == "kernel" and found.verify(X, y)
+
+
+@pytest.mark.parametrize("build", [everyday.levels_as_z_scores, everyday.means_of_means, everyday.lags])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_signs_among_columns_dependent_to_rounding_are_told_or_left_and_not_sought_for_ever(build, seed):
+    X, y = build(seed)
+    found = sx.diagnose(X, y)
+    assert found.certainty == "proven" and found.verify(X, y)
+    assert not set(found.columns.values()) & {"?"} or build is everyday.levels_as_z_scores
+    assert sx.separate(X, y).status != "undecided"
+
+
+def test_rows_of_short_numbers_are_decided_exactly_where_floats_tell_nothing():
+    X, y = everyday.ladder_with_one_more(0)
+    found = sx.separate(X, y)
+    assert found.status == "inseparable" and found.tool == "exact" and found.verify(X, y)
+    none = Budget(short=0, last=0)
+    assert settle(Case(hold(X, y), none))[0] is None  # nobody else can
+
+
+def test_rational_arithmetic_ends_where_its_effort_is_spent():
+    Z = np.random.default_rng(0).integers(-9, 10, (40, 6)).tolist()
+    effort = Effort(10**9)
+    assert face(Z, None, effort) == face(Z)
+    with pytest.raises(OutOfTimeError):
+        face(Z, None, Effort(10**9 - effort.left - 1))
+    assert Budget().for_signs() is not None
+    assert Budget.within(9.0).for_signs() is None and Budget(insist=True).for_signs() is None
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_rows_that_others_span_are_shown_to_lie_on_the_face(seed):
+    X, y = everyday.splines(seed)
+    found = sx.diagnose(X, y)
+    assert found.kind == "quasi-complete" and found.certainty == "proven" and found.verify(X, y)
+    more = replace(found, rows=found.rows[1:])
+    assert not more.verify(X, y)
 
 
 EVERYDAY = [

@@ -22,7 +22,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.certify.face import exact_gordan, independent, relations_at, relations_hold, stages_hold
+from separatrix.certify.face import exact_gordan, independent, relations_hold, stages_hold
+from separatrix.certify.off_face import separated
 from separatrix.certify.proof import Claim, Proof, check_proof
 from separatrix.certify.reader import Reader, gamma, two_product
 from separatrix.core.constants import SMALLEST, UNIT
@@ -147,48 +148,6 @@ def check(proof: Proof, rows: Rows) -> bool:
         least, most = all_signs(rows, proof.theta)
         return least >= 0 and most > 0
     return proof.claim is Claim.INSEPARABLE
-
-
-def separated(proof: Proof, rows: Rows) -> Index | None:
-    """The rows that this proof, which must hold, shows to be separated: zᵀθ > 0 there, and 0 in all others for every θ.
-
-    Of the rows that its θ leaves at zero each must be one that carries a weight, or equal one, or have the relations of
-    the columns K in it. None where that is not so: then more rows may be separated than its own θ separates.
-    """
-    every = np.arange(rows.n)
-    if proof.claim is Claim.SEPARABLE:
-        return every
-    if proof.claim is Claim.OVERLAP:
-        return every[:0]
-    if proof.claim is not Claim.QUASI_COMPLETE or proof.theta is None:
-        return None
-    weighted = np.zeros(rows.n, dtype=bool)
-    for stage in proof.stages:
-        weighted[list(stage.rows or ())] = True
-    equals: frozenset[bytes] = frozenset()
-    if proof.columns is None:
-        equals = frozenset().union(*rows.map(bytes_of, weighted))
-    found = rows.map(off_face, proof, weighted, equals)
-    return None if any(part is None for part in found) else np.concatenate(found)
-
-
-def off_face(
-    first: int, piece: HeldRows, proof: Proof, weighted: NDArray[np.bool_], equals: frozenset[bytes]
-) -> Index | None:
-    """The rows of a piece with zᵀθ > 0; None where another one is not shown to be zero for every θ of the cone."""
-    reader = Reader(piece)
-    signs = reader.signs(proof.theta or ())
-    open_rows = np.flatnonzero((signs <= 0) & ~weighted[first : first + piece.n])
-    if proof.columns is None:
-        good = equals.issuperset(reader.row_bytes(open_rows))
-    else:
-        good = len(relations_at(reader, proof, open_rows)) == len(open_rows)
-    return first + np.flatnonzero(signs > 0) if good else None
-
-
-def bytes_of(first: int, piece: HeldRows, weighted: NDArray[np.bool_]) -> frozenset[bytes]:
-    """The rows of a piece that carry a weight, as bytes."""
-    return Reader(piece).row_bytes(np.flatnonzero(weighted[first : first + piece.n]))
 
 
 def all_signs(rows: Rows, theta: Sequence[Any]) -> tuple[int, int]:

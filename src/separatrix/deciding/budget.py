@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from separatrix.deciding.exact import Effort
+
 PACE = 2e9  # products a second that any machine of today does
 
 
@@ -25,6 +27,8 @@ class Budget:
     signs : rows times weights squared, summed over the least squares that look for signs of coefficients, up to
         which they go on without a deadline; with one they have the time until then
     splitting : the products of the splitting that looks for all of them at once
+    reckoned : the effort of exact arithmetic on signs without a deadline, some four seconds
+    short : that on rows of short numbers before longer arithmetic
     """
 
     deadline: float | None = None
@@ -37,6 +41,8 @@ class Budget:
     entries: int = 100_000_000
     signs: int = 2_500_000_000
     splitting: int = 90_000_000_000
+    reckoned: int = 1_600_000_000
+    short: int = 800_000_000
 
     @classmethod
     def within(cls, time_limit: float | None, *, exact: bool = False) -> Self:
@@ -63,7 +69,11 @@ class Budget:
 
     def for_part(self) -> Self:
         """The budget for part of a problem."""
-        return replace(self, exact=min(self.exact, self.part))
+        return replace(self, exact=min(self.exact, self.part), short=0)
+
+    def for_signs(self) -> Effort | None:
+        """What rational arithmetic may do for signs; None, as long as it takes, with a deadline or on the bits."""
+        return None if self.insist or self.deadline is not None else Effort(self.reckoned)
 
 
 def check_time_limit(time_limit: Any) -> None:

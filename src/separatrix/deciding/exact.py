@@ -20,8 +20,24 @@ from typing import Any
 Row = list[int]
 
 
+PLAIN, DIGIT = 50, 30  # what an entry costs beside the square of its length, and the bits that count as one there
+
+
 class OutOfTimeError(Exception):
-    """The deadline passed before the arithmetic was done."""
+    """The deadline passed, or the effort was spent, before the arithmetic was done."""
+
+
+class Effort:
+    """Arithmetic that may still be done; an entry costs `PLAIN` and the square of its length, 4e8 are a second."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def take(self, entries: int, bits: int) -> None:
+        """So many entries of so many bits are made, or it ends here."""
+        self.left -= entries * (PLAIN + (bits // DIGIT) ** 2)
+        if self.left < 0:
+            raise OutOfTimeError
 
 
 def lowest_terms(row: Row) -> Row:
@@ -37,9 +53,9 @@ class Simplex:
     times det, the determinant of the basis.
     """
 
-    def __init__(self, Z: Sequence[Row], deadline: float | None) -> None:
+    def __init__(self, Z: Sequence[Row], deadline: float | None, effort: Effort | None = None) -> None:
         self.n, self.D = len(Z), len(Z[0])
-        self.deadline = deadline
+        self.deadline, self.effort = deadline, effort
         self.cap = [Fraction(1, 1 << max(abs(v) for v in z).bit_length()) for z in Z]
         self.T = [[z[j] for z in Z] + [int(j == k) for k in range(self.D)] for j in range(self.D)]
         self.det = 1
@@ -52,6 +68,8 @@ class Simplex:
     def _pivot(self, row: int, column: int) -> None:
         """Make `column` the unit vector of `row`; exact by Sylvester's identity."""
         T, p, old = self.T, self.T[row][column], self.det
+        if self.effort is not None:
+            self.effort.take(len(T) * len(T[0]), old.bit_length())
         base = T[row]
         for k, line in enumerate(T):
             f = line[column]
@@ -158,16 +176,18 @@ class Simplex:
         return True
 
 
-def face(Z: Sequence[Row], deadline: float | None = None) -> tuple[list[Fraction], list[Fraction]]:
+def face(
+    Z: Sequence[Row], deadline: float | None = None, effort: Effort | None = None
+) -> tuple[list[Fraction], list[Fraction]]:
     """θ and λ with Zθ ≥ 0, λ ≥ 0, Zᵀλ = 0 and exactly one of z_iᵀθ, λ_i positive in every row."""
     twins: dict[tuple[int, ...], list[int]] = {}
     for i, z in enumerate(Z):
         twins.setdefault(tuple(lowest_terms(list(z))), []).append(i)
     rows, width = [list(z) for z in twins], len(Z[0])
     used = list(range(width)) if width <= len(rows) else echelon(rows)[0]  # the others are combinations of these
-    found, weights = (
-        Simplex([[z[j] for j in used] for z in rows], deadline).solve() if used else ([], [Fraction(1)] * len(rows))
-    )
+    found, weights = [Fraction(0)] * 0, [Fraction(1)] * len(rows)
+    if used:
+        found, weights = Simplex([[z[j] for j in used] for z in rows], deadline, effort).solve()
     theta = [Fraction(0)] * width
     for j, t in zip(used, found, strict=True):
         theta[j] = t
@@ -208,13 +228,24 @@ def echelon(A: Sequence[Row]) -> tuple[list[int], dict[int, dict[int, Fraction]]
 
 def solve_system(A: Sequence[Row], B: Sequence[Row]) -> list[list[Fraction]] | None:
     """X with AX = B, A square, by p-adic lifting; None where A is singular."""
+    X = solve_in_flint(A, B)
+    return None if X is None else [[as_fraction(v) for v in line] for line in X]
+
+
+def solve_in_flint(A: Sequence[Row], B: Sequence[Row]) -> list[list[Any]] | None:
+    """The same in FLINT's fractions, where more is to be worked out with them."""
     from flint import fmpz_mat
 
     try:
-        X = fmpz_mat([list(a) for a in A]).solve(fmpz_mat([list(b) for b in B]))
+        found: list[list[Any]] = fmpz_mat([list(a) for a in A]).solve(fmpz_mat([list(b) for b in B])).tolist()
     except ZeroDivisionError:
         return None
-    return [[Fraction(int(v.p), int(v.q)) for v in line] for line in X.tolist()]
+    return found
+
+
+def as_fraction(v: Any) -> Fraction:
+    """A fraction of FLINT's as one of Python's."""
+    return Fraction(int(v.p), int(v.q))
 
 
 def kernel_pair(Z: Sequence[Row], floats: Any) -> tuple[list[Fraction], list[Fraction]] | None:

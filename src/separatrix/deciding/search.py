@@ -33,7 +33,7 @@ from separatrix.deciding.claims import (
     part_of,
     weights_of,
 )
-from separatrix.deciding.exact import OutOfTimeError, face, kernel_pair
+from separatrix.deciding.exact import Effort, OutOfTimeError, face, kernel_pair
 from separatrix.deciding.lifting import near_theta, near_weights
 from separatrix.deciding.margin import Bracket
 from separatrix.deciding.newton import WIDE, NewtonPath, onto_gordan
@@ -47,6 +47,7 @@ FIRST_SWEEPS = 5  # of the perceptron over all rows
 SWEEPS = 20, 200  # over those that matter, at least and at most; D/4 in between, where a Newton step costs D sweeps
 SAMPLE, ROUNDS = 20, 10  # rows per column in a first sample, and how often it is added to
 SNAPSHOTS = 60  # of the perceptron's wrong rows
+SHORT, LOOKED_AT = 2**32, 20  # whole numbers below are short, and rows that tell
 KERNEL = 300  # rows up to which a square system is solved exactly
 CORE = 3_000  # rows that still pull of which a problem of their own is made
 WHITENED, WHITENING = 30_000_000, 30_000_000_000  # entries up to which all rows are whitened, and products
@@ -337,16 +338,25 @@ def by_weights(case: Case, rows: ScaledRows, step: NewtonPath) -> Proof | None:
 
 
 def by_exact(case: Case) -> Proof | None:
-    """Rational simplex on all rows: settles everything, at a price."""
-    if case.work > case.budget.exact:
+    """Rational simplex on all rows: settles everything, at a price; on more rows of short numbers, with some effort."""
+    effort = None if case.work <= case.budget.exact else Effort(case.budget.short)
+    if effort is not None and (case.budget.short == 0 or case.work > case.budget.last or not are_short(case)):
         return None
     order = np.argsort(-case.lam, kind="stable")  # rows with weight first: the simplex enters in this order
     Z = [case.reader.integers(int(i), np.arange(case.reader.D)) for i in order]
     try:
-        theta, lam = face(Z, case.budget.deadline)
+        theta, lam = face(Z, case.budget.deadline, effort)
     except OutOfTimeError:
         return None
     return from_face(case, theta, weights_of(case.reader, order, Z, lam))
+
+
+def are_short(case: Case) -> bool:
+    """Whether rows are of short numbers, as far as a few of them tell."""
+    every = np.arange(case.reader.D)
+    return all(
+        abs(v) < SHORT for i in range(min(case.rows.n, LOOKED_AT)) for v in case.reader.integers(i, every)
+    )
 
 
 def from_face(case: Case, theta: list[Fraction], lam: list[Fraction]) -> Proof | None:

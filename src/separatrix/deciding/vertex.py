@@ -24,7 +24,7 @@ from separatrix.certify.reader import as_integers
 from separatrix.data.rows import Index, Vector
 from separatrix.deciding.budget import Budget
 from separatrix.deciding.claims import claim
-from separatrix.deciding.exact import Row, solve_system
+from separatrix.deciding.exact import Effort, OutOfTimeError, Row, as_fraction, solve_in_flint
 from separatrix.deciding.pair import REFINED, Pair, accurate, whitened
 from separatrix.deciding.scaling import Matrix
 from separatrix.deciding.search import Case, separator
@@ -35,10 +35,11 @@ FIRST, MORE, ROUNDS = 20, 5, 25  # rows per column that HiGHS begins with and ge
 FEASIBLE = 1e-9  # what HiGHS may leave of a margin
 FAINT = 1e-9  # of the largest weight, less than which is no part of the first basis
 SURE = 1e-11  # from where floats tell the sign of a unit row's margin
+PER_ENTRY = 100  # of a basis, what a pivot costs of an `Effort`
 PIVOTS, PATIENT = 2_000, 50  # at most, and how many in vain before the first that serves is taken: none comes twice
 
 
-def by_vertex(case: Case, *, every: bool = False) -> Proof | Pair | None:
+def by_vertex(case: Case, *, every: bool = False, effort: Effort | None = None) -> Proof | Pair | None:
     """A proof, whatever the rows are, where columns are few; of columns dependent to rounding perhaps a pair only.
 
     Without the columns that are combinations of others to rounding a separator is one of all; weights are tied to
@@ -61,7 +62,10 @@ def by_vertex(case: Case, *, every: bool = False) -> Proof | Pair | None:
     P = as_integers([k * v for k, line in zip(kappa, found.P, strict=True) for v in line])
     A = A / length[:, None]
     guess = guessed(A, case.budget)
-    end = None if guess is None else Vertex(case, A, P, kept).climb(*guess)
+    try:
+        end = None if guess is None else Vertex(case, A, P, kept).climb(*guess, effort)
+    except OutOfTimeError:
+        return None
     return end if end is None or isinstance(end, Proof) else _pair(case, end, kept, found.combinations)
 
 
@@ -164,20 +168,22 @@ class Vertex:
             self.known[v] = y
         return self.known[v]
 
-    def climb(self, psi: Vector, lam: Vector) -> Proof | dict[int, Fraction] | None:
+    def climb(self, psi: Vector, lam: Vector, effort: Effort | None = None) -> Proof | dict[int, Fraction] | None:
         """From ψ and λ in floats to a proof, or to weights tied in the columns kept; None out of time or pivots."""
         basis, x = self.start(psi, lam)
         in_vain = 0
         for _ in range(PIVOTS if basis else 0):
             if self.case.budget.late:
                 return None
+            if effort is not None:
+                effort.take(PER_ENTRY * len(basis) ** 2, 0)
             if not any(value for v, value in zip(basis, x, strict=True) if v >= self.n):
                 return self.tied(basis, x)
             prices = self.price(basis)
             entering = None if prices is None else self.entering(prices, in_vain > PATIENT)
             if prices is None or entering is None:
                 return None if prices is None else self.separated(prices)
-            step = solve_system(self.matrix(basis), [[t] for t in self.column(entering)])
+            step = solve_in_flint(self.matrix(basis), [[t] for t in self.column(entering)])
             if step is None:
                 return None
             room = [(x[k] / d[0], basis[k], k) for k, d in enumerate(step) if d[0] > 0]
@@ -189,12 +195,12 @@ class Vertex:
             basis[out], x[out] = entering, best
         return None
 
-    def start(self, psi: Vector, lam: Vector) -> tuple[list[int], list[Fraction]]:
+    def start(self, psi: Vector, lam: Vector) -> tuple[list[int], list[Any]]:
         """A basis and the values of its variables, none below 0: rows whose weights are leave until there is none."""
         lam = lam.copy()
         while True:
             basis = self.first(psi, lam)
-            solution = solve_system(self.matrix(basis), [*[[0]] * self.r, [1]]) if len(basis) > self.r else None
+            solution = solve_in_flint(self.matrix(basis), [*[[0]] * self.r, [1]]) if len(basis) > self.r else None
             if solution is None or self.case.budget.late:
                 return [], []
             x = [line[0] for line in solution]
@@ -221,26 +227,26 @@ class Vertex:
         """B."""
         return [list(line) for line in zip(*map(self.column, basis), strict=True)]
 
-    def price(self, basis: list[int]) -> list[Fraction] | None:
+    def price(self, basis: list[int]) -> list[Any] | None:
         """ψ and t: Bᵀ(-ψ, t) = costs."""
         lines = [self.column(v) for v in basis]
-        solution = solve_system(lines, [[int(v >= self.n)] for v in basis])
+        solution = solve_in_flint(lines, [[int(v >= self.n)] for v in basis])
         return None if solution is None else [*(-line[0] for line in solution[:-1]), solution[-1][0]]
 
-    def entering(self, prices: list[Fraction], patient: bool) -> int | None:
+    def entering(self, prices: list[Any], patient: bool) -> int | None:
         """A variable that lowers the cost, the best or (patient) the first; None at the optimum."""
         *psi, t = prices
         for j, value in enumerate(psi):
             if abs(value) > 1:  # what is left in column j would cost less than it saves
                 return self.n + j + (0 if value > 0 else self.r)
-        floats = np.array([float(v) for v in psi])
-        m = self.A @ floats - float(t)
+        floats = np.array([int(v.p) / int(v.q) for v in psi])
+        m = self.A @ floats - int(t.p) / int(t.q)
         clear: Index = np.flatnonzero(m < -SURE * self.r)
         if len(clear):
             best = 0 if patient else int(np.argmin(m[clear]))
             return int(clear[best])
         near: list[int] = np.flatnonzero(m < SURE * self.r).tolist()
-        whole = as_integers(prices)
+        whole = as_integers(list(map(as_fraction, prices)))
         return next((i for i in near if self.off(i, whole) < 0), None)
 
     def off(self, i: int, prices: Row) -> int:
@@ -248,9 +254,9 @@ class Vertex:
         *y, one = self.column(i)
         return sum(a * v for a, v in zip(y, prices[:-1], strict=True)) - one * prices[-1]
 
-    def separated(self, prices: list[Fraction]) -> Proof | None:
+    def separated(self, prices: list[Any]) -> Proof | None:
         """θ = Pψ as a proof, in floats where these do."""
-        rows, psi = self.case.rows, as_integers(prices[:-1])
+        rows, psi = self.case.rows, as_integers(list(map(as_fraction, prices[:-1])))
         some = [sum(p * v for p, v in zip(line, psi, strict=True)) for line in self.P]
         big = max(map(abs, some)) or 1
         theta = [Fraction(0)] * self.case.reader.D
@@ -262,9 +268,9 @@ class Vertex:
             floats[rows.d] /= rows.bias
         return separator(self.case, floats) or claim(rows, Claim.SEPARABLE, theta=tuple(theta))
 
-    def tied(self, basis: list[int], x: list[Fraction]) -> Proof | dict[int, Fraction] | None:
+    def tied(self, basis: list[int], x: list[Any]) -> Proof | dict[int, Fraction] | None:
         """λ as a proof, that rows overlap where they span all columns; as it is where columns are left."""
-        case, value = self.case, {v: t for v, t in zip(basis, x, strict=True) if t}
+        case, value = self.case, {v: as_fraction(t) for v, t in zip(basis, x, strict=True) if t}
         J = np.array(sorted(value), dtype=np.int64)
         Z = [case.reader.integers(int(i), self.kept) for i in J]
         lam = [value[int(i)] * Fraction(self.factor(int(i), z)) for i, z in zip(J, Z, strict=True)]

@@ -19,7 +19,7 @@ import numpy as np
 from separatrix.certify import Proof
 from separatrix.certify.reader import as_integers
 from separatrix.data.memory import hold_signed
-from separatrix.deciding.exact import OutOfTimeError, face, lowest_terms
+from separatrix.deciding.exact import Effort, OutOfTimeError, face, lowest_terms
 from separatrix.deciding.kind import spanning
 from separatrix.deciding.reduced import Block, Reduced
 from separatrix.deciding.search import Case
@@ -49,7 +49,8 @@ def directions_by_block(case: Case, proof: Proof) -> Directions | None:
     found_blocks = list(left.blocks(np.arange(len(off))))
     if any(block is None for block in found_blocks):
         return None
-    blocks = [BlockCone(block, inside, case) for block in found_blocks if block is not None]
+    effort = case.budget.for_signs()
+    blocks = [BlockCone(block, inside, case, effort) for block in found_blocks if block is not None]
     home = {int(at): (cone, k) for cone in blocks for k, at in enumerate(cone.block.columns)}
     wanted: dict[int, list[tuple[BlockCone, Functional]]] = {}
     for j, terms in enumerate(g):
@@ -81,8 +82,8 @@ def directions_by_block(case: Case, proof: Proof) -> Directions | None:
 class BlockCone:
     """The open cone of the lines of a block, a point of it, and what is known of the functionals asked for."""
 
-    def __init__(self, block: Block, inside: list[Fraction], case: Case) -> None:
-        self.block, self.case = block, case
+    def __init__(self, block: Block, inside: list[Fraction], case: Case, effort: Effort | None) -> None:
+        self.block, self.case, self.effort = block, case, effort
         self.points = [[inside[at] for at in block.columns]]
         self.asked: dict[Functional, set[int] | None] = {}
         self.looked = False
@@ -117,9 +118,11 @@ class BlockCone:
             return self.asked[g]
         (s,) = taken
         try:
-            theta, lam = face([*map(list, self.block.lines), [-s * v for v in g]], self.case.budget.deadline)
+            lines = [*map(list, self.block.lines), [-s * v for v in g]]
+            theta, lam = face(lines, self.case.budget.deadline, self.effort)
         except OutOfTimeError:
-            return None
+            self.look()
+            return self.asked[g]
         if any(lam):
             return {s}
         self.points.append(theta)

@@ -52,7 +52,7 @@ SEARCHED, SEARCHES = 10_000_000, 12  # entries of rows up to which signs left op
 DEARER = 8  # times what least squares of all rows take, a search does
 IN_VAIN = 4  # searches that one without an answer counts for: where floats do not tell one sign, they tell few
 SYSTEM = 250  # weights up to which they are solved for exactly
-BITS, PER_BIT = 100_000_000, 60  # of all entries of an inverse up to which it is worked out, and products one takes
+BITS, PER_BIT = 200_000_000, 60  # of all entries of an inverse up to which it is worked out, and products one takes
 
 
 class Directions(NamedTuple):
@@ -157,6 +157,7 @@ class Cone:
         work = len(self.rows) * len(self.N) ** 2
         self.small = work <= self.budget.tiny
         self.simplex = work <= self.budget.exact or (work <= TIMES * self.budget.exact and self.short)
+        self.effort = self.budget.for_signs()
         self.points: list[list[Fraction]] = []
         self.known: dict[int, str] = {}  # directions that were proven of all columns at once
         few = 1 + self.budget.signs // (DEARER * max(work, 1))
@@ -356,9 +357,9 @@ class Cone:
         if self.budget.late:
             return None
         case = None if self.small else self.with_row(g, s)
-        proof = None if case is None else by_vertex(case)
-        if not isinstance(proof, Proof) and self.simplex:
-            return self.by_simplex(g, s)
+        proof = None if case is None else by_vertex(case, effort=self.effort)
+        if not isinstance(proof, Proof) and self.simplex and (seen := self.by_simplex(g, s)) is not None:
+            return seen
         if not isinstance(proof, Proof) and case is not None and self.searches > 0:
             proof = settle(case)[0]
             self.searches -= 1 if isinstance(proof, Proof) else IN_VAIN
@@ -377,12 +378,12 @@ class Cone:
         if extra.tolist() != self.full(g, s):  # Python compares floats and fractions exactly
             return None
         Z = np.vstack([self.reader.dense(self.rows, self.N), extra])
-        return Case(hold_signed(Z, np.array([0, 1])), replace(self.budget, exact=self.budget.tiny))
+        return Case(hold_signed(Z, np.array([0, 1])), replace(self.budget, exact=self.budget.tiny, short=0))
 
     def by_simplex(self, g: dict[int, Fraction], s: int) -> bool | None:
         """The same by rational arithmetic."""
         try:
-            theta, lam = face([*self.whole, as_integers(self.full(g, s))], self.budget.deadline)
+            theta, lam = face([*self.whole, as_integers(self.full(g, s))], self.budget.deadline, self.effort)
         except OutOfTimeError:
             return None
         if any(lam):
