@@ -123,7 +123,7 @@ def open_files(X: Any, y: Any) -> tuple[Source, Labels]:
             if table.columns != both[0][0].columns:
                 raise ValueError(f"{path} has other columns than {paths[0]}.")
         return join([table for table, _ in both], paths), JoinedLabels([labels for _, labels in both])
-    if kinds != {".npy"} and not any(Path(path).exists() for path in paths):
+    if kinds == {""} and not any(Path(path).exists() for path in paths):
         raise ValueError(
             f"X names files, of which there is none, such as {paths[0]!r}; rows come first, then labels: (X, y)."
         )
